@@ -1,0 +1,3 @@
+//! The one entry for building and testing.
+
+fn main() {}

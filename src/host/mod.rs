@@ -1,0 +1,1 @@
+//! What runs on a laptop: virtual board, terminal, simulator, planner, audit. Needs std.

@@ -1,0 +1,15 @@
+//! `equipoise`: a bedside randomizer for clinical trials.
+//!
+//! A patient walks through the crate in one direction:
+//!
+//! ```text
+//! serial line -> wire::Request -> Device -> Trial (one Design) -> journal (durable) -> wire::Reply -> serial line
+//! ```
+#![cfg_attr(not(any(test, feature = "host")), no_std)]
+
+pub mod chance;
+pub mod noise;
+pub mod plan;
+
+#[cfg(feature = "host")]
+pub mod host;
