@@ -1,30 +1,191 @@
-//! Exact integer samplers.
+//! Discrete Laplace noise from random bits, integers only.
+//!
+//! # What is promised
+//! For a rate r = num/den between 2^-27 and 16, q = e^-r, and a generator of independent fair bits:
+//! - [`Laplace`] draws k in Z with probability (1-q)/(1+q) q^|k|, or the same law moved to a centre and
+//!   conditioned on being at least 0, where r stands for a rate that differs from num/den by less than
+//!   2^-49;
+//! - **the privacy loss is never more than stated**: for every k, |ln P(k+1) - ln P(k)| <= num/den. This is
+//!   proved below for the tables as they are, rounding included; nothing is left to a "negligible" term but
+//!   the end of the number line (last section);
+//! - a draw is made of random words, comparisons and masks: no division, no float, no allocation. Its time
+//!   depends on the value drawn, so whoever hides the value must hide the time as well.
+//!
+//! # How a draw is made
+//! Let G be geometric, P(G = g) = (1-q) q^g. Its lowest L binary digits are independent, digit i being 1 with
+//! probability p_i = q^(2^i) / (1 + q^(2^i)), and independent of what is above them, which is geometric again
+//! with Q = q^(2^L). L is the least number for which r 2^L >= 8, at most 30; the part above is counted in
+//! unary, by coins of probability Q < 1/2900 (*tail by memorylessness*).
+//!
+//! So a draw of G is L+1 biased coins, and those are thrown side by side: coin i is the comparison of a
+//! uniform 64-bit number U_i with a threshold T_i, heads when U_i < T_i. Row j of the table holds bit j (the
+//! highest first) of all thresholds, one lane a coin; a random word brings bit j of all the U_i. A lane is
+//! decided by the first row in which the two bits differ, so half of the open lanes close with every word and
+//! a draw is over after about log2(L+2) + 1.3 words. Lane 31 is the sign, with threshold 1/2.
+//!
+//! A signed value is a sign and a magnitude G, thrown again if it is -0, or below what is allowed (`-center`
+//! for the conditioned law). Nothing positive is ever refused, so a throw is accepted with probability at
+//! least 1/2 whatever rate and centre are.
+//!
+//! # Why the loss is never more than the rate
+//! Write x_i for the logarithm of the odds T_i : 2^64 - T_i of digit i, and x_L for ln(Q as tabulated). From g to
+//! g+1 the digits below some j go from 1 to 0 and digit j (or, where j = L, the unary part) gains one. So
+//! ln P(g+1) - ln P(g) = x_j - (x_0 + .. + x_(j-1)), over the whole support, for some j in 0..=L.
+//! The signed laws divide by one common number, so for them it is the same with |k| for g.
+//!
+//! The table is computed for the rate s = num/den - 2^-50 and every threshold is rounded up: T_i/2^64 is the
+//! probability for s plus something in [0, 4/2^64]. Hence x_i = -s 2^i + e_i with
+//! 0 <= e_i <= (4/2^64) / (p_i (1-p_i)), and for i < L, where s 2^i < 8/2^(L-1-i), these bounds add up to at most
+//! (4/2^64) (2983 + 57 + 10 + 6 + 26 * 5) < 2^-50. Then
+//!
+//! ```text
+//! x_j - (x_0 + .. + x_(j-1)) = -s 2^j + s (2^j - 1) + e_j - (e_0 + .. + e_(j-1)) >= -s - 2^-50 = -num/den
+//! ```
+//!
+//! and, since e_j < 2^-38, it is also below 0. The arithmetic that gives the thresholds, and its error, is in
+//! [`exponential`]; `tests/noise.rs` multiplies the tables out in big integers and checks the inequality itself.
+//!
+//! # The end of the number line
+//! The unary part stops at 2^32 - 1, so that a magnitude stays below 2^62 and an `i64` cannot overflow. A
+//! generator of independent bits gets there with probability e^(-8 * 2^32).
+#![deny(clippy::float_arithmetic)]
 
-/// An exact positive rational rate `num/den` of a Laplace law.
+mod exponential;
+
+use rand_core::Rng;
+
+/// An exact rate `num/den` of a Laplace law, in lowest terms, from 2^-27 to 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// Numerator, positive.
-    pub num: u64,
-    /// Denominator, positive.
-    pub den: u64,
+    num: u64,
+    den: u64,
 }
 
-/// A discrete Laplace law, prepared for drawing.
+impl Rate {
+    /// The least rate is 2^-27: a little below 1/1000 over 2 * 65535, the least a plan can ask for.
+    const LEAST_SHIFT: u32 = 27;
+    /// The greatest rate.
+    const GREATEST: u64 = 16;
+    /// The rates there are, for messages.
+    pub const ALLOWED: &str = "1/134217728..=16";
+
+    /// `num/den` in lowest terms, or `None` if it is below 2^-27 or above 16.
+    #[must_use]
+    pub const fn new(num: u64, den: u64) -> Option<Self> {
+        if den == 0 || (num as u128) << Self::LEAST_SHIFT < den as u128 || num / den > Self::GREATEST {
+            return None;
+        }
+        if num / den == Self::GREATEST && !num.is_multiple_of(den) {
+            return None;
+        }
+        let (mut a, mut b) = (num, den);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        Some(Self { num: num / a, den: den / a })
+    }
+
+    /// Numerator in lowest terms, never 0.
+    #[must_use]
+    pub const fn num(self) -> u64 {
+        self.num
+    }
+
+    /// Denominator in lowest terms, never 0.
+    #[must_use]
+    pub const fn den(self) -> u64 {
+        self.den
+    }
+}
+
+/// Bits of a threshold.
+const ROWS: usize = 64;
+/// Most binary digits a table may have.
+const MOST_DIGITS: u32 = 30;
+/// The lane of the sign.
+const SIGN: u32 = 1 << 31;
+// The digits, the tail and the sign fit a word.
+const _: () = assert!(MOST_DIGITS + 2 <= u32::BITS);
+
+/// A discrete Laplace law, prepared for drawing: 256 bytes of table and a few more.
 #[derive(Clone, Debug)]
 pub struct Laplace {
     rate: Rate,
+    /// L, the number of binary digits below the unary part.
+    digits: u32,
+    /// Row j: bit 63-j of every threshold.
+    rows: [u32; ROWS],
 }
 
 impl Laplace {
     /// Prepares the law of this rate.
     #[must_use]
-    pub const fn new(rate: Rate) -> Self {
-        Self { rate }
+    pub fn new(rate: Rate) -> Self {
+        let mut law = Self { rate, digits: 0, rows: [0; ROWS] };
+        law.digits = exponential::thresholds(rate, |lane, threshold| {
+            for (row, bit) in law.rows.iter_mut().zip((0..u64::BITS).rev()) {
+                *row |= u32::from(threshold >> bit & 1 == 1) << lane;
+            }
+        });
+        if let Some(first) = law.rows.first_mut() {
+            *first |= SIGN;
+        }
+        law
     }
 
-    /// The rate.
+    /// The rate, as stated.
     #[must_use]
     pub const fn rate(&self) -> Rate {
         self.rate
+    }
+
+    /// L, the number of binary digits drawn side by side.
+    #[must_use]
+    pub const fn digits(&self) -> u32 {
+        self.digits
+    }
+
+    /// The probability, in units of 2^-64, with which digit `lane` is 1, or for `lane` L with which the unary
+    /// part goes on. For checking the table; lanes above L are 0.
+    #[must_use]
+    pub fn threshold(&self, lane: u32) -> u64 {
+        if lane > self.digits {
+            return 0;
+        }
+        self.rows.iter().fold(0, |bits, row| bits << 1 | u64::from(row >> lane & 1))
+    }
+
+    /// Draws a signed value that is at least `-center`: (is it negative, its magnitude).
+    pub(crate) fn draw(&self, center: u64, words: &mut impl Rng) -> (bool, u64) {
+        let tail = 1 << self.digits;
+        loop {
+            let heads = self.throw(SIGN | tail | (tail - 1), words);
+            let mut magnitude = u64::from(heads & (tail - 1));
+            if heads & tail != 0 {
+                let mut above = 1u32;
+                while above < u32::MAX && self.throw(tail, words) != 0 {
+                    above += 1;
+                }
+                magnitude += u64::from(above) << self.digits;
+            }
+            let negative = heads & SIGN != 0;
+            if !negative || (1..=center).contains(&magnitude) {
+                return (negative, magnitude);
+            }
+        }
+    }
+
+    /// Throws the coins of the open lanes; a set bit is heads.
+    fn throw(&self, mut open: u32, words: &mut impl Rng) -> u32 {
+        let mut heads = 0;
+        for row in self.rows {
+            let decided = open & (row ^ words.next_u32());
+            heads |= decided & row;
+            open ^= decided;
+            if open == 0 {
+                break;
+            }
+        }
+        heads
     }
 }
