@@ -8,8 +8,11 @@
 #![cfg_attr(not(any(test, feature = "host")), no_std)]
 
 pub mod chance;
+pub mod design;
+pub mod estimate;
 pub mod noise;
 pub mod plan;
+pub mod trial;
 
 #[cfg(feature = "host")]
 pub mod host;

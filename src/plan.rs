@@ -16,6 +16,7 @@
 //! | `beta` | chance of ever dropping the better arm of a feature | 0..1, exclusive | 1/20 |
 //! | `reports` | planned looks inside the second half (`interim`) | 0..=8 | 0 |
 
+use crate::noise::Rate;
 use core::fmt;
 use core::str::FromStr;
 
@@ -382,6 +383,18 @@ impl Plan {
     #[must_use]
     pub const fn half(&self) -> u32 {
         self.0.patients / 2
+    }
+    /// epsilon/(2Y): the rate of the noise on a cell or a sum of outcomes.
+    #[must_use]
+    pub const fn cell_rate(&self) -> Rate {
+        let epsilon = self.0.epsilon;
+        Rate { num: epsilon.num as u64, den: epsilon.den as u64 * 2 * self.0.scale as u64 }
+    }
+    /// epsilon/2: the rate of the noise on a number of patients.
+    #[must_use]
+    pub const fn length_rate(&self) -> Rate {
+        let epsilon = self.0.epsilon;
+        Rate { num: epsilon.num as u64, den: epsilon.den as u64 * 2 }
     }
     /// The parameters, to change some and check again.
     #[must_use]

@@ -1,0 +1,303 @@
+//! Successive elimination and a trial of fixed length: the paper's Algorithm 1, and what Algorithm 2 shares.
+//!
+//! Explore, per feature with both arms alive: a fair coin; the outcome joins the batch's means (line 7). When
+//! the batch has its length (line 9) and is not the empty epoch 0, an arm whose mean trails by more than the
+//! threshold is dropped (lines 10-11), and the next, longer batch begins (lines 12-14). At half the length T_j
+//! of each feature's randomised trial is fixed (lines 17-20). Measure: fair coins for T_j patients (lines
+//! 26-27), then the estimate (lines 28-29); after that the survivor (line 31), or a fair coin if both survive.
+//!
+//! The two algorithms differ in four steps, the methods of [`Steps`]: the length of a batch, the noise on a
+//! mean, the length of a trial and the noise on an estimate. [`Conse`] is exact in all four.
+//!
+//! Outcomes count when they are recorded. A batch ends at its R-th recorded outcome; a trial ends when its T_j
+//! patients are all recorded or lost. With every outcome recorded before the next patient arrives this is the
+//! paper's algorithm to the letter. An explore outcome recorded after the half is not used.
+//!
+//! Means are compared in f64. IEEE division, multiplication and addition give the same bits on the board (in
+//! software) and on a host, and so do libm's logarithms and powers.
+
+use super::{Arm, Choice, LEDGER_BYTES, TALLY_BYTES, Writer, arm_byte, arm_from_byte};
+use crate::chance::Chance;
+use crate::estimate::Estimate;
+use crate::plan::{Plan, take};
+
+/// The constants of an epoch: R_e, h_e and c_e of the paper.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Epoch {
+    /// R_e, the planned patients of the batch.
+    pub length: f64,
+    /// h_e, the confidence radius of a mean.
+    pub radius: f64,
+    /// c_e, the allowance for noise (Algorithm 2 only).
+    pub noise: f64,
+}
+
+impl Epoch {
+    /// Epoch `e >= 1` of a trial of `n` patients; Algorithm 1 is the case epsilon = 1.
+    #[must_use]
+    pub fn new(e: u8, n: u32, epsilon: f64) -> Self {
+        let (n, e) = (f64::from(n), f64::from(e));
+        let gap = libm::exp2(-e);
+        let log16 = libm::log(16.0 * n * e * e);
+        let log8 = libm::log(8.0 * n * e * e);
+        let length = f64::max(32.0 * log16 / (gap * gap), 8.0 * log8 / (epsilon * gap)) + 1.0;
+        Self {
+            length,
+            radius: libm::sqrt(log16 / (2.0 * length)),
+            noise: 2.0 * log8 / (length * epsilon),
+        }
+    }
+}
+
+/// The steps in which Algorithms 1 and 2 differ.
+pub trait Steps {
+    /// The epsilon of [`Epoch::new`], and of the floor under T_min.
+    fn epsilon(&self) -> f64;
+    /// The length of a batch planned as `length`.
+    fn batch(&self, length: f64, chance: &mut impl Chance) -> u32;
+    /// The noise on a mean of a batch planned as `length`, in outcome units.
+    fn mean_noise(&self, length: f64, chance: &mut impl Chance) -> f64;
+    /// By how much a mean must trail for its arm to be dropped.
+    fn threshold(&self, epoch: Epoch) -> f64;
+    /// T_j for a planned T_min.
+    fn trial(&self, length: f64, chance: &mut impl Chance) -> u32;
+    /// The noise on an estimate from `length` patients, in units of 1/(length Y).
+    fn estimate_noise(&self, chance: &mut impl Chance) -> i64;
+    /// The variance of that noise, in outcome units.
+    fn estimate_noise_variance(&self, length: u32) -> f64;
+}
+
+/// Algorithm 1: no noise anywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Conse;
+
+impl Steps for Conse {
+    fn epsilon(&self) -> f64 {
+        1.0
+    }
+    fn batch(&self, length: f64, _: &mut impl Chance) -> u32 {
+        // r >= R_e for whole r and real R_e.
+        libm::ceil(length) as u32
+    }
+    fn mean_noise(&self, _: f64, _: &mut impl Chance) -> f64 {
+        0.0
+    }
+    fn threshold(&self, epoch: Epoch) -> f64 {
+        2.0 * epoch.radius
+    }
+    fn trial(&self, length: f64, _: &mut impl Chance) -> u32 {
+        length as u32
+    }
+    fn estimate_noise(&self, _: &mut impl Chance) -> i64 {
+        0
+    }
+    fn estimate_noise_variance(&self, _: u32) -> f64 {
+        0.0
+    }
+}
+
+/// Bytes of a tally: sums, counts, seen, resolved.
+pub(crate) const TALLY: usize = 2 * 8 + 2 * 4 + 4 + 4;
+/// Bytes of a ledger: epoch, dropped, estimated, length, estimate.
+pub(crate) const LEDGER: usize = 3 + 4 + 8;
+const _: () = assert!(TALLY <= TALLY_BYTES && LEDGER <= LEDGER_BYTES);
+
+/// The state of one feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Feature {
+    /// Sum of recorded outcomes per arm, of this batch or trial.
+    sums: [u64; 2],
+    /// Recorded outcomes per arm, of this batch or trial.
+    counts: [u32; 2],
+    /// n_j: patients of the feature in this half.
+    seen: u32,
+    /// r_j: recorded outcomes of this batch; in the second half, resolved patients of the trial.
+    resolved: u32,
+    /// R^j_e: outcomes that end this batch; in the second half T_j.
+    length: u32,
+    epoch: u8,
+    dropped: Option<Arm>,
+    /// The estimate in units of 1/(T_j Y), once T_j patients are resolved.
+    estimate: Option<i64>,
+}
+
+impl Feature {
+    pub const NEW: Self = Self {
+        sums: [0; 2],
+        counts: [0; 2],
+        seen: 0,
+        resolved: 0,
+        length: 0,
+        epoch: 0,
+        dropped: None,
+        estimate: None,
+    };
+
+    pub const fn dropped(&self) -> Option<Arm> {
+        self.dropped
+    }
+
+    pub const fn epoch(&self) -> u8 {
+        self.epoch
+    }
+
+    /// R^j_e, or T_j in the second half.
+    pub const fn length(&self) -> u32 {
+        self.length
+    }
+
+    #[inline]
+    pub fn explore(&mut self, chance: &mut impl Chance) -> Choice {
+        self.seen = self.seen.saturating_add(1);
+        match self.dropped {
+            None => Choice { arm: Arm::from_bit(chance.coin()), counts: true },
+            Some(dropped) => Choice { arm: dropped.other(), counts: false },
+        }
+    }
+
+    #[inline]
+    pub fn measure(&mut self, chance: &mut impl Chance) -> Choice {
+        self.seen = self.seen.saturating_add(1);
+        let counts = self.seen <= self.length;
+        match self.dropped {
+            Some(dropped) if !counts => Choice { arm: dropped.other(), counts },
+            _ => Choice { arm: Arm::from_bit(chance.coin()), counts },
+        }
+    }
+
+    fn add(&mut self, arm: Arm, y: u16) {
+        let (sum, count) = (arm.of_mut(&mut self.sums), arm.of_mut(&mut self.counts));
+        *sum = sum.saturating_add(u64::from(y));
+        *count = count.saturating_add(1);
+    }
+
+    /// The mean of an arm in outcome units; 0 before its first outcome, as initialised in line 2.
+    fn mean(&self, arm: Arm, scale: u16) -> f64 {
+        let count = arm.of(self.counts);
+        if count == 0 {
+            return 0.0;
+        }
+        arm.of(self.sums) as f64 / (f64::from(count) * f64::from(scale))
+    }
+
+    /// Records a coin-assigned explore outcome.
+    #[inline]
+    pub fn explored(&mut self, arm: Arm, y: u16, plan: &Plan, steps: &impl Steps, chance: &mut impl Chance) {
+        if self.dropped.is_some() {
+            return;
+        }
+        self.add(arm, y);
+        self.resolved = self.resolved.saturating_add(1);
+        if self.resolved >= self.length {
+            self.end_batch(plan, steps, chance);
+        }
+    }
+
+    #[cold]
+    fn end_batch(&mut self, plan: &Plan, steps: &impl Steps, chance: &mut impl Chance) {
+        let constants = |e| Epoch::new(e, plan.patients(), steps.epsilon());
+        if self.epoch >= 1 {
+            let epoch = constants(self.epoch);
+            let zero = self.mean(Arm::Zero, plan.scale()) + steps.mean_noise(epoch.length, chance);
+            let one = self.mean(Arm::One, plan.scale()) + steps.mean_noise(epoch.length, chance);
+            let threshold = steps.threshold(epoch);
+            if one - zero > threshold {
+                self.dropped = Some(Arm::Zero);
+            } else if zero - one > threshold {
+                self.dropped = Some(Arm::One);
+            }
+        }
+        self.epoch = self.epoch.saturating_add(1);
+        self.length = steps.batch(constants(self.epoch).length, chance);
+        self.restart();
+    }
+
+    /// Forgets what a closed trial no longer needs.
+    pub fn wipe(&mut self) {
+        self.restart();
+        self.seen = 0;
+    }
+
+    fn restart(&mut self) {
+        self.sums = [0; 2];
+        self.counts = [0; 2];
+        self.resolved = 0;
+    }
+
+    /// f_j^(1-alpha), this feature's bid for T_min.
+    pub fn wish(&self, plan: &Plan) -> f64 {
+        libm::pow(f64::from(self.seen), 1.0 - plan.alpha().to_f64())
+    }
+
+    /// Starts the second half with a trial planned as `t_min`.
+    pub fn turn(&mut self, t_min: f64, steps: &impl Steps, chance: &mut impl Chance) {
+        self.length = steps.trial(t_min, chance);
+        self.seen = 0;
+        self.restart();
+    }
+
+    /// Records or, with `None`, writes off a coin-assigned outcome of the second half.
+    #[inline]
+    pub fn measured(
+        &mut self,
+        arm: Arm,
+        y: Option<u16>,
+        plan: &Plan,
+        steps: &impl Steps,
+        chance: &mut impl Chance,
+    ) {
+        if let Some(y) = y {
+            self.add(arm, y);
+        }
+        self.resolved = self.resolved.saturating_add(1);
+        if self.resolved == self.length {
+            // Rounded to the grid of the noise first: an estimate off the grid would carry the exact means in
+            // its fraction.
+            let difference = self.mean(Arm::One, plan.scale()) - self.mean(Arm::Zero, plan.scale());
+            let units = difference * f64::from(self.length) * f64::from(plan.scale());
+            self.estimate = Some((libm::round(units) as i64).saturating_add(steps.estimate_noise(chance)));
+        }
+    }
+
+    /// The estimate with its interval. The arms' variances are private, so the interval takes the largest
+    /// they can be, 1/4 each: 2 (1/4 + 1/4)/T, plus the noise.
+    pub fn estimate(&self, plan: &Plan, steps: &impl Steps) -> Option<Estimate> {
+        let length = f64::from(self.length);
+        let effect = self.estimate? as f64 / (length * f64::from(plan.scale()));
+        let variance = 1.0 / length + steps.estimate_noise_variance(self.length);
+        Some(Estimate::new(effect, libm::sqrt(variance), length))
+    }
+
+    pub fn encode_tally(&self, out: &mut [u8; TALLY_BYTES]) {
+        let mut out = Writer(out.iter_mut());
+        self.sums.iter().for_each(|sum| out.put(&sum.to_le_bytes()));
+        self.counts.iter().chain([&self.seen, &self.resolved]).for_each(|n| out.put(&n.to_le_bytes()));
+    }
+
+    pub fn decode_tally(&mut self, mut bytes: &[u8]) -> Option<()> {
+        let mut sum = || take(&mut bytes).map(u64::from_le_bytes);
+        self.sums = [sum()?, sum()?];
+        let mut count = || take(&mut bytes).map(u32::from_le_bytes);
+        self.counts = [count()?, count()?];
+        self.seen = count()?;
+        self.resolved = count()?;
+        Some(())
+    }
+
+    pub fn encode_ledger(&self, out: &mut [u8; LEDGER_BYTES]) {
+        let mut out = Writer(out.iter_mut());
+        out.put(&[self.epoch, arm_byte(self.dropped), u8::from(self.estimate.is_some())]);
+        out.put(&self.length.to_le_bytes());
+        out.put(&self.estimate.unwrap_or(0).to_le_bytes());
+    }
+
+    pub fn decode_ledger(&mut self, mut bytes: &[u8]) -> Option<()> {
+        let [epoch, dropped, estimated] = take(&mut bytes)?;
+        self.epoch = epoch;
+        self.dropped = arm_from_byte(dropped)?;
+        self.length = u32::from_le_bytes(take(&mut bytes)?);
+        let estimate = i64::from_le_bytes(take(&mut bytes)?);
+        self.estimate = (estimated == 1).then_some(estimate);
+        Some(())
+    }
+}

@@ -1,0 +1,448 @@
+//! Noisy ledgers at looks: private by proof, adaptive early, honest about its effect.
+//!
+//! # What it keeps
+//! Per feature a *window* of four cells A0 B0 A1 B1, in outcome units. An outcome y of arm a adds y to A_a and
+//! Y - y to B_a. Before the window is looked at, each cell also gets one fresh discrete Laplace draw of rate
+//! epsilon/(2Y); addition commutes, so the draw can be made at any time since the last look, ahead of need
+//! ([`Feature::mask`]). At a **look** the window's masked cells are added to the *noisy ledger* and the window
+//! starts again from zero. Nothing else ever reads a window.
+//!
+//! # What it does
+//! * **Looks** come after public patient counts ([`Schedule`]): at half, and before it at half (5/8)^i down to
+//!   about 80 patients a feature; in the second half at the planned reports and at the close.
+//! * **Dropping an arm**: see [`Bets`]. A nonnegative supermartingale under "this arm is not worse" is built from
+//!   the noisy increments of explore, so by Ville's inequality the better arm of a feature is ever dropped with
+//!   probability at most beta, at all looks together. Once an arm is dropped explore plays the survivor.
+//! * **At half**, from the explore ledger: f outcomes seen, T = max(ceil(ln n / eps), floor(f^(1-alpha))),
+//!   n2 = f (n-half)/half patients to come, and the trailing arm (the dropped one, else the lower mean) is given
+//!   to a second-half patient with probability pi = min(1/2, T/(2 n2)). The ledger then starts again from zero.
+//! * **The estimate** comes from the second half's ledger alone.
+//!
+//! # Why it is epsilon-differentially private, delta = 0
+//! Take two trials that differ in everything about one patient t - feature, arm, outcome, recorded or lost -
+//! while requests come at the same moments. The adversary sees every arm but t's, every acknowledgement and the
+//! whole ledger after every look, which is more than any reply holds. Fix the ledger up to some look and every
+//! arm but t's. Then in both trials the next look falls at the same patient count, every coin before it has the
+//! same law (coins read the ledger, the feature of their own patient, and nothing else), and the windows differ
+//! only by t's contribution: (y, Y-y) in one pair of cells removed, (y', Y-y') in one pair added, at most Y + Y in
+//! L1 norm, and only in the one window in which t's outcome was recorded. Four independent draws a feature of
+//! rate epsilon/(2Y) bound the ratio of that window's likelihoods by exp(2Y epsilon/(2Y)) = e^epsilon. All other
+//! windows have equal laws. Multiply over looks; t's own arm is mixed over with weights that do not exceed the
+//! worst pair. Whatever is computed from the ledger afterwards cannot add to this.
+//!
+//! The argument needs: one outcome a patient, ever; no output that reads a window; draws that are never clamped
+//! or used twice; a look that happens once, also across a power cut. [`crate::trial`] and [`crate::device`] keep
+//! the first and the last, this module the others.
+
+use super::{Arm, LEDGER_BYTES, TALLY_BYTES, Writer, arm_byte, arm_from_byte};
+use crate::chance::{Chance, Fraction};
+use crate::estimate::Estimate;
+use crate::noise::Laplace;
+use crate::plan::{MAX_FEATURES, Plan, take};
+
+/// Stakes tried side by side; their mean is the evidence.
+const STAKES: usize = 8;
+/// Each stake is this fraction of the one before it.
+const STAKE_RATIO: f64 = 0.75;
+/// Largest stake, however large epsilon.
+const MAX_STAKE: f64 = 0.8;
+/// |ln(1 - largest stake)| as a share of epsilon. Below 1/2 it keeps |s| < a, where the noise has moments.
+const STAKE_PER_EPSILON: f64 = 0.46;
+/// Centres are multiples of 1/16, so that a look computes few sets of bets.
+const CENTRE_STEPS: i32 = 16;
+/// Centres are clamped to +-14/16.
+const MAX_CENTRE: i32 = 14;
+/// Units of evidence per unit of log-wealth.
+const EVIDENCE_UNIT: f64 = (1 << 24) as f64;
+/// Log-wealth that has fallen out of range; it stays there, which can only keep an arm.
+const RUINED: i32 = i32::MIN;
+/// Relative error allowed for the f64 arithmetic of one look; generous against 2^-52 a step.
+const SLACK: f64 = 1.0 / (1u64 << 46) as f64;
+/// Looks stop at this many patients a feature.
+const PATIENTS_A_LOOK: u32 = 80;
+
+/// The four cells of a window or ledger: A0, B0, A1, B1.
+type Cells = [i64; 4];
+
+/// When looks happen, as a function of the plan alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Schedule;
+
+impl Schedule {
+    /// Looks of the first half, at least 1.
+    #[must_use]
+    pub fn explore_looks(plan: &Plan) -> u8 {
+        let floor = PATIENTS_A_LOOK.saturating_mul(u32::from(plan.features()));
+        let (mut count, mut at) = (1, earlier(plan.half()));
+        while at >= floor {
+            count += 1;
+            at = earlier(at);
+        }
+        count
+    }
+
+    /// The patient count of the look after `done` looks, but for the closing one.
+    #[must_use]
+    pub fn next(plan: &Plan, done: u8) -> Option<u32> {
+        let explore = Self::explore_looks(plan);
+        if let Some(before_half) = explore.checked_sub(done.saturating_add(1)) {
+            return Some((0..before_half).fold(plan.half(), |at, _| earlier(at)));
+        }
+        let report = u64::from(done - explore) + 1;
+        let reports = u64::from(plan.reports());
+        if report > reports {
+            return None;
+        }
+        let (n, half) = (u64::from(plan.patients()), u64::from(plan.half()));
+        // At most n, which fits.
+        Some((half + (n - half) * report / (reports + 1)) as u32)
+    }
+}
+
+/// The look before the one at `count`: looks grow by 8/5.
+const fn earlier(count: u32) -> u32 {
+    // At most 10^7 patients, so no overflow.
+    count * 5 / 8
+}
+
+/// The constants of a plan.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    noise: Laplace,
+    /// epsilon/(2Y), the rate of the noise.
+    rate: f64,
+    scale: f64,
+    max_stake: f64,
+    /// STAKES/beta: the sum of wealths that drops an arm.
+    goal: f64,
+    /// Evidence of a single stake below which the sum cannot reach the goal.
+    one_stake_goal: i32,
+    /// Variance of one draw over Y^2.
+    noise_variance: f64,
+}
+
+impl Rules {
+    /// Prepares the constants of a plan.
+    #[must_use]
+    pub fn new(plan: &Plan) -> Self {
+        let (epsilon, scale) = (plan.epsilon().to_f64(), f64::from(plan.scale()));
+        let rate = epsilon / (2.0 * scale);
+        // 2q/(1-q)^2 = 1/(cosh a - 1) = 1/(2 sinh^2(a/2)), without cancellation.
+        let sinh = libm::sinh(rate / 2.0);
+        Self {
+            noise: Laplace::new(plan.cell_rate()),
+            rate,
+            scale,
+            max_stake: f64::min(MAX_STAKE, -libm::expm1(-STAKE_PER_EPSILON * epsilon)),
+            goal: STAKES as f64 / plan.beta().to_f64(),
+            one_stake_goal: libm::floor(-libm::log(plan.beta().to_f64()) * EVIDENCE_UNIT) as i32 - 1,
+            noise_variance: 1.0 / (2.0 * sinh * sinh * scale * scale),
+        }
+    }
+
+    /// ln E[e^(s k)] of one draw k: ln((cosh a - 1)/(cosh a - cosh s)), as products of sinh to keep its digits
+    /// when a is tiny.
+    fn moment(&self, s: f64) -> f64 {
+        let a = self.rate;
+        let base = libm::sinh(a / 2.0);
+        -libm::log((libm::sinh((a + s) / 2.0) / base) * (libm::sinh((a - s) / 2.0) / base))
+    }
+}
+
+/// One stake of the test of "arm x is not better than the other", for one centre.
+///
+/// With centre c in (-1, 1) and stake d, a patient of arm x with outcome y multiplies the wealth by
+/// (1+d(1-c))^(y/Y) (1-d(1+c))^(1-y/Y), one of the other arm by (1-d(1-c))^(y/Y) (1+d(1+c))^(1-y/Y). For yes/no
+/// outcomes the mean factor of a coin-assigned patient is 1 + d (mu_x - mu_other), at most 1 when x is not better;
+/// for graded ones the factor is convex-bounded by the same. On the log scale the factor is linear in the four
+/// cells, so noise multiplies the wealth by e^(s k) a cell, whose mean `cost` takes out exactly.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bet {
+    better_a: f64,
+    better_b: f64,
+    worse_a: f64,
+    worse_b: f64,
+    cost: f64,
+}
+
+/// All stakes for one centre.
+struct Bets([Bet; STAKES]);
+
+impl Bets {
+    fn new(rules: &Rules, centre: i32) -> Self {
+        let c = f64::from(centre) / f64::from(CENTRE_STEPS);
+        let mut stake = rules.max_stake / (1.0 + libm::fabs(c));
+        let mut bets = [Bet::default(); STAKES];
+        for bet in &mut bets {
+            let (up, down) = (stake * (1.0 - c), stake * (1.0 + c));
+            let per_unit = |t| libm::log1p(t) / rules.scale;
+            let [better_a, better_b, worse_a, worse_b] = [up, -down, -up, down].map(per_unit);
+            let cost = [better_a, better_b, worse_a, worse_b].map(|s| rules.moment(s)).iter().sum();
+            *bet = Bet { better_a, better_b, worse_a, worse_b, cost };
+            stake *= STAKE_RATIO;
+        }
+        Self(bets)
+    }
+}
+
+impl Bet {
+    /// What a masked window adds to the evidence that the arm of (`better_a`, `better_b`) is better, rounded down.
+    fn gain(&self, [better_a, better_b]: [f64; 2], [worse_a, worse_b]: [f64; 2]) -> i64 {
+        let terms = [
+            self.better_a * better_a,
+            self.better_b * better_b,
+            self.worse_a * worse_a,
+            self.worse_b * worse_b,
+            -self.cost,
+        ];
+        let sum: f64 = terms.iter().sum();
+        let size: f64 = terms.iter().map(|t| libm::fabs(*t)).sum();
+        libm::floor((sum - size * SLACK) * EVIDENCE_UNIT) as i64
+    }
+}
+
+/// Bytes of a tally: window, masked.
+pub(crate) const TALLY: usize = 4 * 8 + 1;
+/// Bytes of a ledger: ledger, evidence, share, dropped and trailing.
+pub(crate) const LEDGER: usize = 4 * 8 + 2 * STAKES * 4 + 4 + 1;
+const _: () = assert!(TALLY <= TALLY_BYTES && LEDGER <= LEDGER_BYTES);
+
+/// The state of one feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Feature {
+    window: Cells,
+    /// Has the window its noise?
+    masked: bool,
+    ledger: Cells,
+    /// Log-wealth per better arm and stake.
+    evidence: [[i32; STAKES]; 2],
+    dropped: Option<Arm>,
+    /// Second half: the arm given with probability `share`.
+    trailing: Arm,
+    share: Fraction,
+}
+
+impl Feature {
+    pub const NEW: Self = Self {
+        window: [0; 4],
+        masked: false,
+        ledger: [0; 4],
+        evidence: [[0; STAKES]; 2],
+        dropped: None,
+        trailing: Arm::Zero,
+        share: Fraction::HALF,
+    };
+
+    pub const fn dropped(&self) -> Option<Arm> {
+        self.dropped
+    }
+
+    pub const fn ledger(&self) -> Cells {
+        self.ledger
+    }
+
+    #[inline]
+    pub fn explore(&self, chance: &mut impl Chance) -> Arm {
+        match self.dropped {
+            None => Arm::from_bit(chance.coin()),
+            Some(dropped) => dropped.other(),
+        }
+    }
+
+    #[inline]
+    pub fn measure(&self, chance: &mut impl Chance) -> Arm {
+        if chance.biased_coin(self.share) { self.trailing } else { self.trailing.other() }
+    }
+
+    #[inline]
+    pub fn record(&mut self, arm: Arm, y: u16, scale: u16) {
+        let [a0, b0, a1, b1] = &mut self.window;
+        let (a, b) = match arm {
+            Arm::Zero => (a0, b0),
+            Arm::One => (a1, b1),
+        };
+        *a = a.saturating_add(i64::from(y));
+        *b = b.saturating_add(i64::from(scale.saturating_sub(y)));
+    }
+
+    /// Forgets what a closed trial no longer needs.
+    pub fn wipe(&mut self) {
+        self.window = [0; 4];
+        self.masked = false;
+    }
+
+    /// Adds the window's noise, once. True if it was missing.
+    pub fn mask(&mut self, rules: &Rules, chance: &mut impl Chance) -> bool {
+        let missing = !self.masked;
+        if missing {
+            for cell in &mut self.window {
+                *cell = cell.saturating_add(chance.discrete_laplace(&rules.noise));
+            }
+            self.masked = true;
+        }
+        missing
+    }
+
+    /// Moves the masked window into the ledger.
+    fn enter_window(&mut self) {
+        for (cell, masked) in self.ledger.iter_mut().zip(core::mem::take(&mut self.window)) {
+            *cell = cell.saturating_add(masked);
+        }
+        self.masked = false;
+    }
+
+    /// The pooled mean of the ledger as a centre in [-1, 1], on the grid.
+    fn centre(&self) -> i32 {
+        let [a0, b0, a1, b1] = self.ledger.map(|cell| cell as f64);
+        let (a, all) = (a0 + a1, a0 + a1 + b0 + b1);
+        if all <= 0.0 {
+            return 0;
+        }
+        let c = libm::round((2.0 * a / all - 1.0) * f64::from(CENTRE_STEPS));
+        (c as i32).clamp(-MAX_CENTRE, MAX_CENTRE)
+    }
+
+    /// Bets on the masked window, before it joins the ledger, and drops an arm when the goal is reached.
+    fn weigh(&mut self, bets: &Bets, rules: &Rules) {
+        let [a0, b0, a1, b1] = self.window.map(|cell| cell as f64);
+        let [zero_better, one_better] = &mut self.evidence;
+        for (evidence, better, worse) in
+            [(zero_better, [a0, b0], [a1, b1]), (one_better, [a1, b1], [a0, b0])]
+        {
+            for (wealth, bet) in evidence.iter_mut().zip(&bets.0) {
+                if *wealth != RUINED {
+                    let sum = i64::from(*wealth).saturating_add(bet.gain(better, worse));
+                    *wealth = sum.clamp(i64::from(RUINED), i64::from(i32::MAX)) as i32;
+                }
+            }
+        }
+        // The mean cannot reach the goal before one stake does; this saves nearly all exponentials.
+        if self.evidence.iter().flatten().all(|wealth| *wealth < rules.one_stake_goal) {
+            return;
+        }
+        let [zero, one] = self.evidence.map(|evidence| total_wealth(&evidence));
+        if f64::max(zero, one) * (1.0 - SLACK) >= rules.goal {
+            self.dropped = Some(if one > zero { Arm::Zero } else { Arm::One });
+        }
+    }
+
+    /// What half fixes for the second half; the explore ledger ends here.
+    fn turn(&mut self, plan: &Plan, rules: &Rules) {
+        let [a0, b0, a1, b1] = self.ledger.map(|cell| cell as f64 / rules.scale);
+        let outcomes = f64::max(0.0, a0 + b0 + a1 + b1);
+        let (n, half) = (f64::from(plan.patients()), f64::from(plan.half()));
+        let floor = libm::ceil(libm::log(n) / plan.epsilon().to_f64());
+        let wish = libm::floor(libm::pow(outcomes, 1.0 - plan.alpha().to_f64()));
+        let trial = f64::max(floor, wish);
+        let expected = outcomes * (n - half) / half;
+        // 2^32 pi; for no outcomes at all the quotient is infinite and pi is 1/2.
+        let share = libm::floor(trial / (2.0 * expected) * 4_294_967_296.0);
+        self.share = Fraction(f64::min(share, f64::from(Fraction::HALF.0)) as u32);
+        let lower = if mean(a1, b1) < mean(a0, b0) { Arm::One } else { Arm::Zero };
+        self.trailing = self.dropped.unwrap_or(lower);
+        self.ledger = [0; 4];
+    }
+
+    /// The effect from the second half's ledger after `looks` looks at it.
+    pub fn estimate(&self, rules: &Rules, looks: u8) -> Option<Estimate> {
+        if looks == 0 {
+            return None;
+        }
+        let [a0, b0, a1, b1] = self.ledger.map(|cell| cell as f64 / rules.scale);
+        let noise = f64::from(looks) * rules.noise_variance;
+        let variance = |a, b| {
+            let (mu, n) = (mean(a, b), f64::max(1.0, a + b));
+            mu * (1.0 - mu) / n + noise * (mu * mu + (1.0 - mu) * (1.0 - mu)) / (n * n)
+        };
+        let deviation = libm::sqrt(variance(a0, b0) + variance(a1, b1));
+        let patients = f64::max(0.0, a0 + b0 + a1 + b1);
+        Some(Estimate::new(mean(a1, b1) - mean(a0, b0), deviation, patients))
+    }
+
+    pub fn encode_tally(&self, out: &mut [u8; TALLY_BYTES]) {
+        let mut out = Writer(out.iter_mut());
+        self.window.iter().for_each(|cell| out.put(&cell.to_le_bytes()));
+        out.put(&[u8::from(self.masked)]);
+    }
+
+    pub fn decode_tally(&mut self, mut bytes: &[u8]) -> Option<()> {
+        for cell in &mut self.window {
+            *cell = i64::from_le_bytes(take(&mut bytes)?);
+        }
+        let [masked] = take(&mut bytes)?;
+        self.masked = masked == 1;
+        Some(())
+    }
+
+    pub fn encode_ledger(&self, out: &mut [u8; LEDGER_BYTES]) {
+        let mut out = Writer(out.iter_mut());
+        self.ledger.iter().for_each(|cell| out.put(&cell.to_le_bytes()));
+        self.evidence.iter().flatten().for_each(|wealth| out.put(&wealth.to_le_bytes()));
+        out.put(&self.share.0.to_le_bytes());
+        out.put(&[arm_byte(self.dropped) << 4 | self.trailing as u8]);
+    }
+
+    pub fn decode_ledger(&mut self, mut bytes: &[u8]) -> Option<()> {
+        for cell in &mut self.ledger {
+            *cell = i64::from_le_bytes(take(&mut bytes)?);
+        }
+        for wealth in self.evidence.iter_mut().flatten() {
+            *wealth = i32::from_le_bytes(take(&mut bytes)?);
+        }
+        self.share = Fraction(u32::from_le_bytes(take(&mut bytes)?));
+        let [arms] = take(&mut bytes)?;
+        self.dropped = arm_from_byte(arms >> 4)?;
+        self.trailing = arm_from_byte(arms & 0xF)??;
+        Some(())
+    }
+}
+
+/// A/(A+B) clamped to [0, 1]; 1/2 where the noise left nothing.
+fn mean(a: f64, b: f64) -> f64 {
+    if a + b <= 0.0 { 0.5 } else { (a / (a + b)).clamp(0.0, 1.0) }
+}
+
+/// The sum of the stakes' wealths.
+fn total_wealth(evidence: &[i32; STAKES]) -> f64 {
+    evidence.iter().filter(|w| **w != RUINED).map(|w| libm::exp(f64::from(*w) / EVIDENCE_UNIT)).sum()
+}
+
+/// Which look this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Inside explore.
+    Explore,
+    /// At half: the last of explore; it fixes the second half.
+    Turn,
+    /// In the second half.
+    Measure,
+}
+
+/// A look at all features: their masked windows join their ledgers, and the rules act on the ledgers.
+pub(crate) fn look(features: &mut [Feature], plan: &Plan, rules: &Rules, look: Look, chance: &mut impl Chance) {
+    for feature in features.iter_mut() {
+        feature.mask(rules, chance);
+    }
+    if look != Look::Measure {
+        // Centres come from the ledger before this look. Bets depend on the centre alone and are dear on a small
+        // machine: make each set once.
+        let mut centres = [0; MAX_FEATURES as usize];
+        for (centre, feature) in centres.iter_mut().zip(features.iter()) {
+            *centre = feature.centre();
+        }
+        for centre in -MAX_CENTRE..=MAX_CENTRE {
+            let mut bets = None;
+            for (feature, _) in features.iter_mut().zip(centres).filter(|(_, c)| *c == centre) {
+                if feature.dropped.is_none() {
+                    feature.weigh(bets.get_or_insert_with(|| Bets::new(rules, centre)), rules);
+                }
+            }
+        }
+    }
+    for feature in features.iter_mut() {
+        feature.enter_window();
+        if look == Look::Turn {
+            feature.turn(plan, rules);
+        }
+    }
+}
