@@ -387,14 +387,12 @@ impl Plan {
     /// epsilon/(2Y): the rate of the noise on a cell or a sum of outcomes.
     #[must_use]
     pub const fn cell_rate(&self) -> Rate {
-        let epsilon = self.0.epsilon;
-        Rate { num: epsilon.num as u64, den: epsilon.den as u64 * 2 * self.0.scale as u64 }
+        half_epsilon_over(self.0.epsilon, self.0.scale)
     }
     /// epsilon/2: the rate of the noise on a number of patients.
     #[must_use]
     pub const fn length_rate(&self) -> Rate {
-        let epsilon = self.0.epsilon;
-        Rate { num: epsilon.num as u64, den: epsilon.den as u64 * 2 }
+        half_epsilon_over(self.0.epsilon, 1)
     }
     /// The parameters, to change some and check again.
     #[must_use]
@@ -459,6 +457,16 @@ pub(crate) fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     *rest = tail;
     Some(*head)
 }
+
+/// epsilon/(2 scale). A legal plan's rate is within what [`Rate`] holds (asserted below at the ends); were it not, the
+/// least rate, that is the most noise, would stand in.
+const fn half_epsilon_over(epsilon: Ratio, scale: u16) -> Rate {
+    match Rate::new(epsilon.num as u64, epsilon.den as u64 * 2 * scale as u64) {
+        Some(rate) => rate,
+        None => Rate::LEAST,
+    }
+}
+const _: () = assert!(Rate::new(1, 1000 * 2 * u16::MAX as u64).is_some() && Rate::new(20, 2).is_some());
 
 /// Is `ratio` strictly below `num/den`?
 const fn below(ratio: Ratio, num: u32, den: u32) -> bool {

@@ -285,7 +285,12 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// # Errors
     /// `Closed`, `Complete`, `Feature` or `Full`.
     #[inline]
-    pub fn assign(&mut self, feature: u8, tag: Option<u32>, chance: &mut impl Chance) -> Result<Arm, TrialError> {
+    pub fn assign(
+        &mut self,
+        feature: u8,
+        tag: Option<u32>,
+        chance: &mut impl Chance,
+    ) -> Result<Arm, TrialError> {
         if self.look_due() {
             self.look(chance);
         }
@@ -313,7 +318,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         // Patients arrive and are resolved in about the same order, so the slot after the last one is mostly free.
         let start = patient as usize % U;
         let free = |slots: &[Waiting]| slots.iter().position(|w| w.patient == 0);
-        let (tail, head) = (self.waiting.get(start..).unwrap_or(&[]), self.waiting.get(..start).unwrap_or(&[]));
+        let (tail, head) =
+            (self.waiting.get(start..).unwrap_or(&[]), self.waiting.get(..start).unwrap_or(&[]));
         let slot = free(tail).map(|at| start + at).or_else(|| free(head)).unwrap_or(start);
         if let Some(entry) = self.waiting.get_mut(slot) {
             *entry = Waiting { patient, feature, choice };
@@ -751,7 +757,12 @@ fn published(
 }
 
 /// T_min = max(ln n / epsilon, min_j f_j^(1-alpha)), then T_j of every feature (Algorithm 1, lines 17-20).
-fn turn_published(features: &mut [conse::Feature], plan: &Plan, steps: &impl Steps, chance: &mut impl Chance) {
+fn turn_published(
+    features: &mut [conse::Feature],
+    plan: &Plan,
+    steps: &impl Steps,
+    chance: &mut impl Chance,
+) {
     let floor = libm::log(f64::from(plan.patients())) / steps.epsilon();
     let least = features.iter().map(|feature| feature.wish(plan)).fold(f64::INFINITY, f64::min);
     for feature in features {

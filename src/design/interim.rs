@@ -58,6 +58,8 @@ const EVIDENCE_UNIT: f64 = (1 << 24) as f64;
 const RUINED: i32 = i32::MIN;
 /// Relative error allowed for the f64 arithmetic of one look; generous against 2^-52 a step.
 const SLACK: f64 = 1.0 / (1u64 << 46) as f64;
+/// By how much the rate of a draw may lie below the one stated (see [`crate::noise`]).
+const RATE_ERROR: f64 = 1.0 / (1u64 << 49) as f64;
 /// Looks stop at this many patients a feature.
 const PATIENTS_A_LOOK: u32 = 80;
 
@@ -109,7 +111,7 @@ const fn earlier(count: u32) -> u32 {
 #[derive(Clone, Debug)]
 pub struct Rules {
     noise: Laplace,
-    /// epsilon/(2Y), the rate of the noise.
+    /// epsilon/(2Y), less what the noise may fall short of it.
     rate: f64,
     scale: f64,
     max_stake: f64,
@@ -126,7 +128,7 @@ impl Rules {
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
         let (epsilon, scale) = (plan.epsilon().to_f64(), f64::from(plan.scale()));
-        let rate = epsilon / (2.0 * scale);
+        let rate = epsilon / (2.0 * scale) - RATE_ERROR;
         // 2q/(1-q)^2 = 1/(cosh a - 1) = 1/(2 sinh^2(a/2)), without cancellation.
         let sinh = libm::sinh(rate / 2.0);
         Self {
@@ -306,8 +308,7 @@ impl Feature {
     fn weigh(&mut self, bets: &Bets, rules: &Rules) {
         let [a0, b0, a1, b1] = self.window.map(|cell| cell as f64);
         let [zero_better, one_better] = &mut self.evidence;
-        for (evidence, better, worse) in
-            [(zero_better, [a0, b0], [a1, b1]), (one_better, [a1, b1], [a0, b0])]
+        for (evidence, better, worse) in [(zero_better, [a0, b0], [a1, b1]), (one_better, [a1, b1], [a0, b0])]
         {
             for (wealth, bet) in evidence.iter_mut().zip(&bets.0) {
                 if *wealth != RUINED {
@@ -419,7 +420,13 @@ pub(crate) enum Look {
 }
 
 /// A look at all features: their masked windows join their ledgers, and the rules act on the ledgers.
-pub(crate) fn look(features: &mut [Feature], plan: &Plan, rules: &Rules, look: Look, chance: &mut impl Chance) {
+pub(crate) fn look(
+    features: &mut [Feature],
+    plan: &Plan,
+    rules: &Rules,
+    look: Look,
+    chance: &mut impl Chance,
+) {
     for feature in features.iter_mut() {
         feature.mask(rules, chance);
     }

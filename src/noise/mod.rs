@@ -64,6 +64,8 @@ pub struct Rate {
 impl Rate {
     /// The least rate is 2^-27: a little below 1/1000 over 2 * 65535, the least a plan can ask for.
     const LEAST_SHIFT: u32 = 27;
+    /// The least rate.
+    pub const LEAST: Self = Self { num: 1, den: 1 << Self::LEAST_SHIFT };
     /// The greatest rate.
     const GREATEST: u64 = 16;
     /// The rates there are, for messages.
