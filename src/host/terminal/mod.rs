@@ -1,0 +1,10 @@
+//! The trial terminal: what the person at the bedside, the script and the custodian use.
+//!
+//! ```text
+//! screen, scripts, demo -> bedside (one patient's way) -> client (retries) -> link (bytes) -> device
+//!                               |
+//!                              log (what was asked and answered)
+//! ```
+
+pub mod log;
+pub mod trial_file;

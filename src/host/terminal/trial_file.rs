@@ -1,0 +1,279 @@
+//! The trial file: one TOML file with the plan and the words the screen shows.
+//!
+//! | key | meaning | allowed |
+//! |---|---|---|
+//! | `title` | name of the trial | 1 to 60 characters |
+//! | `features` | names of the kinds of patient, in the device's order from 0 | 1 to 64 different names |
+//! | `arms` | names of arm 0 and arm 1 | 2 different names |
+//! | `[plan]` | the keys of [`crate::plan`]; `features` may be left out, it is the number of names | numbers as integers, decimals or `"num/den"` |
+//! | `[outcome]` `question` | what is asked about a patient | 1 to 60 characters |
+//! | `[outcome]` `labels` | names of the outcomes 0, 1, ..; without them an outcome is entered as a number | `scale` + 1 different names |
+//!
+//! A name has 1 to 40 characters and no control characters. Whatever is wrong is reported with the file, the
+//! key, the value and what is allowed. The device never sees a name: it is told numbers only.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::plan::{Key, Plan};
+
+/// The example that ships with the program.
+pub const EXAMPLE: &str = include_str!("../../../examples/trial.toml");
+
+/// Most labels a graded outcome may have before it must be entered as a number.
+const MAX_LABELS: usize = 12;
+const MAX_NAME: usize = 40;
+const MAX_SENTENCE: usize = 60;
+
+/// A trial: its plan and its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrialFile {
+    /// Name of the trial.
+    pub title: String,
+    /// What the device is told.
+    pub plan: Plan,
+    /// Names of the features, as many as the plan has.
+    pub features: Vec<String>,
+    /// Names of the two arms.
+    pub arms: [String; 2],
+    /// What is asked about a patient's outcome.
+    pub question: String,
+    /// Names of the outcomes 0..=scale, if they have any.
+    pub labels: Option<Vec<String>>,
+}
+
+/// Why a trial file was not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrialFileError {
+    file: String,
+    what: String,
+}
+
+impl fmt::Display for TrialFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file, self.what)
+    }
+}
+
+impl std::error::Error for TrialFileError {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    title: String,
+    features: Vec<String>,
+    arms: Vec<String>,
+    plan: toml::Table,
+    outcome: RawOutcome,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawOutcome {
+    question: String,
+    labels: Option<Vec<String>>,
+}
+
+impl TrialFile {
+    /// The built-in example.
+    ///
+    /// # Errors
+    /// Never for the file that ships; a test holds it to that.
+    pub fn example() -> Result<Self, TrialFileError> {
+        Self::parse("the built-in example", EXAMPLE)
+    }
+
+    /// Reads a trial file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or something in it is not allowed.
+    pub fn read(path: &Path) -> Result<Self, TrialFileError> {
+        let file = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::parse(&file, &text),
+            Err(error) => Err(TrialFileError { file, what: format!("cannot be read: {error}") }),
+        }
+    }
+
+    /// Reads the text of a trial file; `file` is its name in errors.
+    ///
+    /// # Errors
+    /// The first thing that is not allowed.
+    pub fn parse(file: &str, text: &str) -> Result<Self, TrialFileError> {
+        Self::check(text).map_err(|what| TrialFileError { file: file.to_owned(), what })
+    }
+
+    fn check(text: &str) -> Result<Self, String> {
+        let raw: Raw = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        sentence("title", &raw.title)?;
+        sentence("outcome.question", &raw.outcome.question)?;
+        names("features", &raw.features)?;
+        names("arms", &raw.arms)?;
+        let plan = plan(&raw.plan, raw.features.len())?;
+        if raw.features.len() != usize::from(plan.features()) {
+            let (named, planned) = (raw.features.len(), plan.features());
+            return Err(format!(
+                "plan.features = {planned}, but features has {named} names: they must agree"
+            ));
+        }
+        let arms = <[String; 2]>::try_from(raw.arms)
+            .map_err(|arms| format!("arms has {} names, allowed exactly 2", arms.len()))?;
+        let outcomes = usize::from(plan.scale()) + 1;
+        if let Some(labels) = &raw.outcome.labels {
+            names("outcome.labels", labels)?;
+            if outcomes > MAX_LABELS {
+                return Err(format!(
+                    "outcome.labels is for a scale below {MAX_LABELS}, plan.scale = {}: leave the labels out",
+                    plan.scale()
+                ));
+            }
+            if labels.len() != outcomes {
+                return Err(format!(
+                    "outcome.labels has {} names, allowed exactly {outcomes} (0..=plan.scale)",
+                    labels.len()
+                ));
+            }
+        }
+        Ok(Self {
+            title: raw.title,
+            plan,
+            features: raw.features,
+            arms,
+            question: raw.outcome.question,
+            labels: raw.outcome.labels,
+        })
+    }
+
+    /// The name of a feature, or its number if the file has none.
+    #[must_use]
+    pub fn feature_name(&self, feature: u8) -> String {
+        self.features.get(usize::from(feature)).cloned().unwrap_or_else(|| format!("feature {feature}"))
+    }
+
+    /// The name of an arm.
+    #[must_use]
+    pub fn arm_name(&self, arm: bool) -> &str {
+        let [zero, one] = &self.arms;
+        if arm { one } else { zero }
+    }
+
+    /// The feature of this name or number, exactly as written in the file.
+    #[must_use]
+    pub fn feature(&self, text: &str) -> Option<u8> {
+        let place = self.features.iter().position(|name| name == text);
+        let feature = place.and_then(|place| u8::try_from(place).ok()).or_else(|| text.parse().ok())?;
+        (feature < self.plan.features()).then_some(feature)
+    }
+
+    /// The outcome of this label or number.
+    #[must_use]
+    pub fn outcome(&self, text: &str) -> Option<u16> {
+        let labels = self.labels.as_deref().unwrap_or_default();
+        let place = labels.iter().position(|label| label == text);
+        let outcome = place.and_then(|place| u16::try_from(place).ok()).or_else(|| text.parse().ok())?;
+        (outcome <= self.plan.scale()).then_some(outcome)
+    }
+}
+
+fn plan(table: &toml::Table, features: usize) -> Result<Plan, String> {
+    let mut pairs = Vec::new();
+    for (key, value) in table {
+        let text = match value {
+            toml::Value::String(text) => text.clone(),
+            toml::Value::Integer(number) => number.to_string(),
+            toml::Value::Float(number) => number.to_string(),
+            other => return Err(format!("plan.{key} = {other}, allowed a number or a text")),
+        };
+        pairs.push((key.as_str(), text));
+    }
+    let count = features.to_string();
+    if !table.contains_key(Key::Features.name()) {
+        pairs.push((Key::Features.name(), count));
+    }
+    Plan::from_pairs(pairs.iter().map(|(key, value)| (*key, value.as_str())))
+        .map_err(|error| format!("[plan] {error}"))
+}
+
+fn sentence(key: &str, text: &str) -> Result<(), String> {
+    bounded(key, text, MAX_SENTENCE)
+}
+
+fn bounded(key: &str, text: &str, most: usize) -> Result<(), String> {
+    let length = text.chars().count();
+    if text.trim().is_empty() || length > most || text.chars().any(char::is_control) {
+        return Err(format!("{key} = {text:?}, allowed 1 to {most} characters without control characters"));
+    }
+    Ok(())
+}
+
+fn names(key: &str, names: &[String]) -> Result<(), String> {
+    if names.is_empty() {
+        return Err(format!("{key} is empty, allowed at least one name"));
+    }
+    for (place, name) in names.iter().enumerate() {
+        bounded(&format!("{key}[{place}]"), name, MAX_NAME)?;
+        if names.iter().take(place).any(|earlier| earlier == name) {
+            return Err(format!("{key}[{place}] = {name:?} is there twice, allowed different names"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_example_is_a_valid_trial() {
+        let trial = TrialFile::example().unwrap();
+        assert_eq!(trial.features.len(), 4);
+        assert_eq!(
+            trial.plan.to_string(),
+            "design=interim features=4 patients=4000 scale=1 alpha=1/4 epsilon=1 beta=1/20 reports=0"
+        );
+        assert_eq!(trial.feature("65 or over, home"), Some(2));
+        assert_eq!(trial.feature("3"), Some(3));
+        assert_eq!(trial.feature("4"), None);
+        assert_eq!(trial.outcome("yes"), Some(1));
+        assert_eq!(trial.outcome("2"), None);
+        assert_eq!(trial.arm_name(true), "Early walking");
+    }
+
+    #[test]
+    fn every_error_names_the_file_the_key_the_value_and_what_is_allowed() {
+        for (from, to, message) in [
+            ("epsilon = 1 ", "epsilon = 0 ", "[plan] epsilon=0 allowed 1/1000..=20"),
+            ("epsilon = 1 ", "epsilon = true ", "plan.epsilon = true, allowed a number or a text"),
+            ("patients = 4000", "patient = 4000", "[plan] patient is no key=value of a plan"),
+            ("patients = 4000", "", "[plan] patients missing allowed 2..=10000000"),
+            ("scale = 1 ", "scale = 2 ", "outcome.labels has 2 names, allowed exactly 3 (0..=plan.scale)"),
+            (
+                "scale = 1 ",
+                "scale = 100 ",
+                "outcome.labels is for a scale below 12, plan.scale = 100: leave the labels out",
+            ),
+            ("scale = 1 ", "features = 3 ", "plan.features = 3, but features has 4 names: they must agree"),
+            ("\"Usual care\", ", "", "arms has 1 names, allowed exactly 2"),
+            (
+                "\"Usual care\"",
+                "\"Early walking\"",
+                "arms[1] = \"Early walking\" is there twice, allowed different names",
+            ),
+            (
+                "\"Usual care\"",
+                "\"\"",
+                "arms[0] = \"\", allowed 1 to 40 characters without control characters",
+            ),
+        ] {
+            assert!(EXAMPLE.contains(from), "{from}");
+            let error = TrialFile::parse("t.toml", &EXAMPLE.replacen(from, to, 1)).unwrap_err();
+            assert_eq!(error.to_string(), format!("t.toml: {message}"));
+        }
+        let unknown = TrialFile::parse("t.toml", &format!("colour = 1\n{EXAMPLE}")).unwrap_err().to_string();
+        assert!(unknown.contains("t.toml") && unknown.contains("colour"), "{unknown}");
+        let missing = TrialFile::read(Path::new("/nowhere/t.toml")).unwrap_err().to_string();
+        assert!(missing.starts_with("/nowhere/t.toml: cannot be read: "), "{missing}");
+    }
+}
