@@ -13,6 +13,7 @@ pub mod estimate;
 pub mod noise;
 pub mod plan;
 pub mod trial;
+pub mod wire;
 
 #[cfg(feature = "host")]
 pub mod host;

@@ -1,0 +1,178 @@
+//! The public facts a reply may hold, and the words for them.
+
+use core::fmt;
+
+use super::Hex;
+use crate::plan::Design;
+use crate::trial::Phase;
+
+/// What a device is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum State {
+    /// It holds no trial.
+    Blank,
+    /// A trial is running.
+    Running,
+    /// A trial is closed and can be reported.
+    Closed,
+    /// The flash cannot be used: everything but `HELLO` is refused.
+    Fault,
+}
+
+/// Why a device last started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Restart {
+    /// Power came on.
+    Power,
+    /// The reset pin, or a debugger.
+    Reset,
+    /// The watchdog bit.
+    Watchdog,
+    /// A panic or a processor fault.
+    Fault,
+}
+
+/// What the device says about the privacy of its trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Claim {
+    /// Epsilon-differentially private by proof, delta = 0.
+    Pure,
+    /// The published bound does not survive an exact audit.
+    Unproven,
+}
+
+impl Claim {
+    /// What can be said of a design.
+    #[must_use]
+    pub const fn of(design: Design) -> Self {
+        match design {
+            Design::Interim => Self::Pure,
+            Design::Conse | Design::DpConse => Self::Unproven,
+        }
+    }
+}
+
+/// When the next look falls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextLook {
+    /// After this patient.
+    After(u32),
+    /// At `CLOSE`.
+    AtClose,
+    /// Looks are no public event of this trial, or there is none left.
+    None,
+}
+
+/// The public facts of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The algorithm.
+    pub design: Design,
+    /// The horizon n.
+    pub patients: u32,
+    /// Patients assigned so far.
+    pub assigned: u32,
+    /// Patients with neither outcome nor loss.
+    pub unresolved: u32,
+    /// Where the trial stands.
+    pub phase: Phase,
+    /// Public looks so far.
+    pub looks: u32,
+    /// The next one.
+    pub next_look: NextLook,
+}
+
+/// A decimal in units of 10^-6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Micro(pub i32);
+
+impl fmt::Display for Micro {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sign, size) = (if self.0 < 0 { "-" } else { "" }, self.0.unsigned_abs());
+        write!(f, "{sign}{}.{:06}", size / 1_000_000, size % 1_000_000)
+    }
+}
+
+impl Micro {
+    /// Reads what `Display` writes.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let (sign, size) = text.strip_prefix(b"-").map_or((1, text), |size| (-1, size));
+        let point = size.iter().position(|b| *b == b'.')?;
+        let (whole, places) = (size.get(..point)?, size.get(point + 1..)?);
+        if whole.is_empty() || places.len() != 6 {
+            return None;
+        }
+        let mut value = 0i64;
+        for digit in whole.iter().chain(places) {
+            let digit = char::from(*digit).to_digit(10)?;
+            value = value.checked_mul(10)?.checked_add(digit.into())?;
+        }
+        i32::try_from(sign * value).ok().map(Self)
+    }
+}
+
+/// One feature of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The feature.
+    pub feature: u8,
+    /// Mean outcome of arm 1 minus that of arm 0, each in units of the scale.
+    pub estimate: Micro,
+    /// Lower end of the 95 % interval.
+    pub low: Micro,
+    /// Upper end of the 95 % interval.
+    pub high: Micro,
+    /// Noisy number of outcomes behind it.
+    pub patients: u32,
+}
+
+/// Random name of a trial, drawn with its plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrialId(pub [u8; 8]);
+
+impl fmt::Display for TrialId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Hex(&self.0).fmt(f)
+    }
+}
+
+/// The name of each value of an enum, for writing and reading.
+macro_rules! named {
+    ($type:ident: $($variant:ident $name:literal)*) => {
+        impl $type {
+            /// The word on the line.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+            pub(super) fn named(word: &[u8]) -> Option<Self> {
+                $(if word == $name.as_bytes() { return Some(Self::$variant); })*
+                None
+            }
+        }
+    };
+}
+named!(State: Blank "blank" Running "running" Closed "closed" Fault "fault");
+named!(Restart: Power "power" Reset "reset" Watchdog "watchdog" Fault "fault");
+named!(Claim: Pure "pure" Unproven "unproven");
+
+impl fmt::Display for NextLook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::After(patient) => write!(f, "{patient}"),
+            Self::AtClose => f.write_str("close"),
+            Self::None => f.write_str("none"),
+        }
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { feature, estimate, low, high, patients } = self;
+        write!(f, "ROW {feature} {estimate} {low} {high} {patients}")
+    }
+}

@@ -1,0 +1,210 @@
+//! Bytes to lines and back: length limit, checksum, resynchronisation.
+
+use core::fmt;
+
+use super::WireError;
+
+/// Most characters of a line, its checksum included, its line end not.
+pub const LINE_LIMIT: usize = 120;
+/// `*` and four hex digits.
+const CHECKSUM_CHARS: usize = 5;
+/// What is kept of a line: one character more than allowed shows that it is too long (and holds a CR).
+const KEPT: usize = LINE_LIMIT + 1;
+
+const CRC: crc::Crc<u16, crc::NoTable> = crc::Crc::<u16, crc::NoTable>::new(&crc::CRC_16_IBM_3740);
+
+/// CRC-16/CCITT-FALSE (polynomial 0x1021, start 0xFFFF, nothing reflected, nothing inverted).
+#[must_use]
+pub fn checksum(characters: &[u8]) -> u16 {
+    CRC.checksum(characters)
+}
+
+/// Cuts a stream of bytes into lines.
+///
+/// A line that is too long is handed on as its first 121 characters, the rest up to its LF is dropped; so
+/// [`open`] refuses it, and it has exactly one answer. Whatever was received before, the line after an LF
+/// is read right.
+#[derive(Debug, Default)]
+pub struct Framer {
+    kept: heapless::Vec<u8, KEPT>,
+    done: bool,
+    /// Characters after the kept ones were dropped (so that a CR at the end of the kept ones is no line end).
+    cut: bool,
+}
+
+impl Framer {
+    /// An empty line.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { kept: heapless::Vec::new(), done: false, cut: false }
+    }
+
+    /// Takes one byte; gives the line that it ends, without line end. Empty lines are not given.
+    pub fn push(&mut self, byte: u8) -> Option<&[u8]> {
+        if self.done {
+            *self = Self::new();
+        }
+        if byte != b'\n' {
+            self.cut |= self.kept.push(byte).is_err();
+            return None;
+        }
+        self.done = true;
+        if !self.cut && self.kept.last() == Some(&b'\r') {
+            self.kept.pop();
+        }
+        (!self.kept.is_empty()).then_some(self.kept.as_slice())
+    }
+}
+
+/// A received line whose checksum, if there, is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened<'a> {
+    /// What stands before the checksum.
+    pub body: &'a [u8],
+    /// Did the line carry a checksum?
+    pub sealed: bool,
+}
+
+/// Checks length and checksum of a line as the [`Framer`] gives it.
+///
+/// # Errors
+/// `Length`, or `Checksum` for one that is wrong or not in full at the end of the line.
+pub fn open(line: &[u8]) -> Result<Opened<'_>, WireError> {
+    if line.len() > LINE_LIMIT {
+        return Err(WireError::Length);
+    }
+    let Some(star) = line.iter().position(|b| *b == b'*') else {
+        return Ok(Opened { body: line, sealed: false });
+    };
+    let (body, seal) = line.split_at_checked(star).unwrap_or((line, &[]));
+    let expected = checksum(body);
+    let got = seal.get(1..).and_then(super::unhex::<2>).map(u16::from_be_bytes);
+    if got == Some(expected) {
+        Ok(Opened { body, sealed: true })
+    } else {
+        Err(WireError::Checksum { got, expected })
+    }
+}
+
+/// A line to send: text, then [`Line::seal`] adds checksum and LF.
+///
+/// Text that would leave no room for the checksum is cut; [`Line::is_cut`] tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    text: heapless::String<{ LINE_LIMIT + 1 }>,
+    cut: bool,
+}
+
+impl Line {
+    /// An empty line.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { text: heapless::String::new(), cut: false }
+    }
+
+    /// Did text not fit?
+    #[must_use]
+    pub const fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// What was written so far; after [`Line::seal`] with checksum and LF.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+
+    /// Adds the checksum and the LF: the line as it goes over the wire.
+    pub fn seal(&mut self) {
+        let sum = checksum(self.text.as_bytes());
+        // Writing text keeps `CHECKSUM_CHARS` and the LF free.
+        let _ = fmt::Write::write_fmt(&mut self.text, format_args!("*{sum:04X}\n"));
+    }
+}
+
+impl fmt::Write for Line {
+    /// Never fails; characters beyond the limit and those that may not stand in a line are left out.
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for c in text.chars() {
+            let fits = self.text.len() < LINE_LIMIT - CHECKSUM_CHARS;
+            let plain = (c.is_ascii_graphic() || c == ' ') && c != '*';
+            self.cut |= !fits || !plain || self.text.push(c).is_err();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Write;
+
+    fn lines(bytes: &[u8]) -> Vec<Vec<u8>> {
+        let mut framer = Framer::new();
+        bytes.iter().filter_map(|b| framer.push(*b).map(<[u8]>::to_vec)).collect()
+    }
+
+    #[test]
+    fn the_checksum_is_crc_16_ccitt_false() {
+        assert_eq!(checksum(b"123456789"), 0x29B1);
+    }
+
+    #[test]
+    fn one_cr_before_lf_is_dropped_and_empty_lines_are_skipped() {
+        assert_eq!(lines(b"HELLO\r\nA\rB\n\n\r\nC\r\r\n"), [&b"HELLO"[..], b"A\rB", b"C\r"]);
+    }
+
+    #[test]
+    fn a_long_line_is_refused_once_and_the_next_one_is_read() {
+        for length in [121, 122, 500] {
+            let mut bytes = vec![b'x'; length];
+            bytes.extend(b"\nHELLO\n");
+            let got = lines(&bytes);
+            assert_eq!(got.len(), 2);
+            assert_eq!(open(&got[0]), Err(WireError::Length));
+            assert_eq!(got[1], b"HELLO");
+        }
+        let full = [&[b'x'; 120][..], b"\r\n"].concat();
+        assert!(open(&lines(&full)[0]).is_ok());
+        let over = [&[b'x'; 120][..], b"\rx\n"].concat();
+        assert_eq!(open(&lines(&over)[0]), Err(WireError::Length));
+    }
+
+    #[test]
+    fn after_any_garbage_the_line_behind_the_next_lf_is_read() {
+        for byte in 0..=255u8 {
+            let bytes = [&[byte; 300][..], b"\nHELLO*49D6\n"].concat();
+            assert_eq!(lines(&bytes).last().map(Vec::as_slice), Some(&b"HELLO*49D6"[..]));
+        }
+    }
+
+    #[test]
+    fn a_cut_checksum_is_wrong_and_not_missing() {
+        let sealed = b"STATUS*2DAA";
+        assert_eq!(open(sealed), Ok(Opened { body: b"STATUS", sealed: true }));
+        assert_eq!(open(b"STATUS*2daa"), Ok(Opened { body: b"STATUS", sealed: true }));
+        for end in 7..sealed.len() {
+            assert_eq!(
+                open(&sealed[..end]),
+                Err(WireError::Checksum { got: None, expected: 0x2DAA }),
+                "{end}"
+            );
+        }
+        assert!(open(b"STATUS*2DAA7").is_err());
+        assert!(open(b"STATUS*2DAA*2DAA").is_err());
+        assert_eq!(open(b"STATUS*2DAB"), Err(WireError::Checksum { got: Some(0x2DAB), expected: 0x2DAA }));
+        assert_eq!(open(b"STATUS"), Ok(Opened { body: b"STATUS", sealed: false }));
+    }
+
+    #[test]
+    fn a_written_line_keeps_room_for_its_checksum_and_holds_printable_ascii_only() {
+        let mut line = Line::new();
+        write!(line, "{}", "é*\n\u{0}y".repeat(200)).unwrap();
+        assert!(line.is_cut());
+        line.seal();
+        assert_eq!(line.as_bytes().len(), LINE_LIMIT + 1);
+        let (end, body) = line.as_bytes().split_last().unwrap();
+        assert_eq!(*end, b'\n');
+        assert_eq!(open(body), Ok(Opened { body: &[b'y'; 115], sealed: true }));
+    }
+}

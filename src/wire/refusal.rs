@@ -1,0 +1,268 @@
+//! Why a request was refused: one word for programs, a detail for people.
+
+use core::fmt;
+
+use super::{LINE_LIMIT, Micro, WireError};
+use crate::plan::{Excerpt, PlanError, Ratio};
+
+/// The first word behind `ERR`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Word {
+    /// The checksum is wrong, or missing where it must be.
+    Checksum,
+    /// The line is not of the grammar.
+    Syntax,
+    /// The line is too long.
+    Length,
+    /// Not the patient whose turn it is.
+    Order,
+    /// The trial has no such feature.
+    Feature,
+    /// A number is outside of what is allowed.
+    Range,
+    /// No patient of this number was assigned.
+    Unknown,
+    /// No room for another patient.
+    Full,
+    /// Nothing to report yet.
+    Early,
+    /// The trial is closed.
+    Closed,
+    /// There is no trial.
+    Blank,
+    /// Not before something else is done.
+    Locked,
+    /// The custodian has not proved who they are.
+    Auth,
+    /// The device's lifetime budget of epsilon does not cover the plan.
+    Budget,
+    /// The flash failed; the device refuses everything until power-up.
+    Storage,
+    /// The entropy source failed its health test.
+    Entropy,
+}
+
+impl Word {
+    /// All words, in the order of the protocol table.
+    pub const ALL: [Self; 16] = [
+        Self::Checksum,
+        Self::Syntax,
+        Self::Length,
+        Self::Order,
+        Self::Feature,
+        Self::Range,
+        Self::Unknown,
+        Self::Full,
+        Self::Early,
+        Self::Closed,
+        Self::Blank,
+        Self::Locked,
+        Self::Auth,
+        Self::Budget,
+        Self::Storage,
+        Self::Entropy,
+    ];
+
+    /// The word as written.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Checksum => "checksum",
+            Self::Syntax => "syntax",
+            Self::Length => "length",
+            Self::Order => "order",
+            Self::Feature => "feature",
+            Self::Range => "range",
+            Self::Unknown => "unknown",
+            Self::Full => "full",
+            Self::Early => "early",
+            Self::Closed => "closed",
+            Self::Blank => "blank",
+            Self::Locked => "locked",
+            Self::Auth => "auth",
+            Self::Budget => "budget",
+            Self::Storage => "storage",
+            Self::Entropy => "entropy",
+        }
+    }
+}
+
+/// What stands in the way of a request answered `ERR locked`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Lock {
+    /// Three wrong answers to `AUTH`: custodian commands are off until power-up.
+    WrongAnswers,
+    /// The device holds a trial: `PLAN` needs a blank one.
+    Trial,
+}
+
+/// A refusal with its detail. What the device puts into one is the request itself, public counts, or constants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal<'a> {
+    /// See [`Word::Checksum`].
+    Checksum {
+        /// The checksum that was there.
+        got: Option<u16>,
+        /// The checksum of what stood before it.
+        expected: u16,
+    },
+    /// See [`Word::Syntax`].
+    Syntax {
+        /// The word that could not be taken.
+        got: Excerpt,
+        /// What was allowed.
+        allowed: &'static str,
+    },
+    /// See [`Word::Length`].
+    Length,
+    /// See [`Word::Order`]; the patient whose turn it is.
+    Order {
+        /// The only number that would be assigned.
+        expected: u32,
+    },
+    /// See [`Word::Feature`].
+    Feature {
+        /// The feature asked for.
+        got: u32,
+        /// How many there are.
+        features: u8,
+    },
+    /// An outcome above the plan's scale ([`Word::Range`]).
+    Outcome {
+        /// The outcome sent.
+        got: u32,
+        /// The largest allowed.
+        scale: u16,
+    },
+    /// A plan that cannot be ([`Word::Range`]; [`Word::Syntax`] where a key is missing or given twice).
+    Plan(PlanError),
+    /// A plan with more features than this device has room for ([`Word::Range`]).
+    Capacity {
+        /// The features of the plan.
+        got: u8,
+        /// The most this device can hold.
+        features: u8,
+    },
+    /// A plan of the design without privacy, which runs on the host only ([`Word::Range`]).
+    NotPrivate,
+    /// See [`Word::Unknown`].
+    Unknown {
+        /// The number asked for.
+        patient: u32,
+        /// How many patients there are.
+        assigned: u32,
+    },
+    /// Every patient of the plan is assigned ([`Word::Full`]).
+    Full {
+        /// The patients of the plan.
+        patients: u32,
+    },
+    /// Too many patients without outcome ([`Word::Full`]): send outcomes or losses first.
+    Waiting {
+        /// The most that may wait at once.
+        capacity: u32,
+    },
+    /// See [`Word::Early`].
+    Early,
+    /// See [`Word::Closed`].
+    Closed,
+    /// See [`Word::Blank`].
+    Blank,
+    /// See [`Word::Locked`].
+    Locked(Lock),
+    /// See [`Word::Auth`]; what is missing.
+    Auth(&'static str),
+    /// See [`Word::Budget`].
+    Budget {
+        /// The plan's epsilon.
+        epsilon: Ratio,
+        /// What is left of the lifetime budget.
+        left: Micro,
+    },
+    /// See [`Word::Storage`].
+    Storage,
+    /// See [`Word::Entropy`].
+    Entropy,
+    /// As received by a terminal.
+    Told(Word, &'a str),
+}
+
+impl Refusal<'_> {
+    /// The word for programs.
+    #[must_use]
+    pub const fn word(&self) -> Word {
+        match self {
+            Self::Checksum { .. } => Word::Checksum,
+            Self::Syntax { .. }
+            | Self::Plan(PlanError::Missing(_) | PlanError::Twice(_) | PlanError::Unknown(_)) => Word::Syntax,
+            Self::Length => Word::Length,
+            Self::Order { .. } => Word::Order,
+            Self::Feature { .. } => Word::Feature,
+            Self::Outcome { .. }
+            | Self::Plan(PlanError::Value(..))
+            | Self::Capacity { .. }
+            | Self::NotPrivate => Word::Range,
+            Self::Unknown { .. } => Word::Unknown,
+            Self::Full { .. } | Self::Waiting { .. } => Word::Full,
+            Self::Early => Word::Early,
+            Self::Closed => Word::Closed,
+            Self::Blank => Word::Blank,
+            Self::Locked(_) => Word::Locked,
+            Self::Auth(_) => Word::Auth,
+            Self::Budget { .. } => Word::Budget,
+            Self::Storage => Word::Storage,
+            Self::Entropy => Word::Entropy,
+            Self::Told(word, _) => *word,
+        }
+    }
+}
+
+impl fmt::Display for Refusal<'_> {
+    /// The word and the detail.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word().name())?;
+        match self {
+            Self::Checksum { got: Some(got), expected } => {
+                write!(f, " got={got:04X} expected={expected:04X}")
+            }
+            Self::Checksum { got: None, expected } => write!(f, " got=none expected={expected:04X}"),
+            Self::Syntax { got, allowed } if got.is_empty() => write!(f, " got=nothing allowed {allowed}"),
+            Self::Syntax { got, allowed } => write!(f, " got={got} allowed {allowed}"),
+            Self::Length => write!(f, " allowed {LINE_LIMIT}"),
+            Self::Order { expected } => write!(f, " expected={expected}"),
+            Self::Feature { got, features } => write!(f, " got={got} allowed 0..{features}"),
+            Self::Outcome { got, scale } => write!(f, " y={got} allowed 0..={scale}"),
+            Self::Plan(error) => write!(f, " {error}"),
+            Self::Capacity { got, features } => {
+                write!(f, " features={got} allowed 1..={features} on this device")
+            }
+            Self::NotPrivate => f.write_str(" design=conse allowed dp-conse interim on a device"),
+            Self::Unknown { patient, assigned } => write!(f, " patient={patient} allowed 1..={assigned}"),
+            Self::Full { patients } => write!(f, " patients={patients}"),
+            Self::Waiting { capacity } => write!(f, " waiting={capacity} send OUTCOME or LOST first"),
+            Self::Early => f.write_str(" no estimate yet"),
+            Self::Closed | Self::Blank => Ok(()),
+            Self::Locked(Lock::WrongAnswers) => f.write_str(" wrong answers until=power-up"),
+            Self::Locked(Lock::Trial) => f.write_str(" trial until=ERASE"),
+            Self::Auth(missing) => write!(f, " {missing}"),
+            Self::Budget { epsilon, left } => write!(f, " epsilon={epsilon} left={left}"),
+            Self::Storage => f.write_str(" until=power-up"),
+            Self::Entropy => f.write_str(" health test failed"),
+            Self::Told(_, "") => Ok(()),
+            Self::Told(_, detail) => write!(f, " {detail}"),
+        }
+    }
+}
+
+impl From<WireError> for Refusal<'_> {
+    fn from(error: WireError) -> Self {
+        match error {
+            WireError::Length => Self::Length,
+            WireError::Checksum { got, expected } => Self::Checksum { got, expected },
+            WireError::Syntax { got, allowed } => Self::Syntax { got, allowed },
+            WireError::Plan(error) => Self::Plan(error),
+        }
+    }
+}

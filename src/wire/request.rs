@@ -1,0 +1,207 @@
+//! What a terminal may ask.
+
+use core::fmt::{self, Write};
+use core::str::FromStr;
+
+use super::{Hex, Line, MAC_BYTES, WireError, excerpt, open, unhex};
+use crate::plan::{Plan, PlanError};
+
+/// A random mark of one patient's request, by which a repeat is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag(pub u32);
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}", self.0)
+    }
+}
+
+impl FromStr for Tag {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        unhex(text.as_bytes()).map(|bytes| Self(u32::from_be_bytes(bytes))).ok_or(())
+    }
+}
+
+/// A well-formed request. Whether its numbers fit the trial is for the device to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Who is there?
+    Hello,
+    /// The public facts of the trial.
+    Status,
+    /// An arm for a patient.
+    Assign {
+        /// The patient's number.
+        patient: u32,
+        /// The patient's feature.
+        feature: u32,
+        /// The mark by which a repeat of this request is known.
+        tag: Option<Tag>,
+    },
+    /// The outcome of a patient.
+    Outcome {
+        /// The patient's number.
+        patient: u32,
+        /// The outcome.
+        y: u32,
+    },
+    /// The outcome of a patient will never come.
+    Lost {
+        /// The patient's number.
+        patient: u32,
+    },
+    /// The estimates.
+    Report,
+    /// A challenge, please.
+    Challenge,
+    /// The answer to the challenge.
+    Answer([u8; MAC_BYTES]),
+    /// A new key of the custodian.
+    Key([u8; MAC_BYTES]),
+    /// A new trial.
+    Plan(Plan),
+    /// The end of the trial.
+    Close,
+    /// Wipe the trial.
+    Erase,
+}
+
+const VERBS: &str = "HELLO STATUS ASSIGN OUTCOME LOST REPORT AUTH KEY PLAN CLOSE ERASE";
+
+impl Request {
+    /// Reads a line as the [`Framer`](super::Framer) gives it: length, checksum if there, grammar.
+    ///
+    /// # Errors
+    /// What is wrong with the line.
+    pub fn parse(line: &[u8]) -> Result<Self, WireError> {
+        Self::parse_body(open(line)?.body)
+    }
+
+    /// Reads what stands before the checksum.
+    ///
+    /// # Errors
+    /// `Syntax`, or `Plan` for a plan with a bad value.
+    pub fn parse_body(body: &[u8]) -> Result<Self, WireError> {
+        let mut words = Words::new(body);
+        let verb = words.next_word();
+        words.allowed = match verb {
+            b"ASSIGN" => "ASSIGN <k> <feature> [tag of 8 hex digits]",
+            b"OUTCOME" => "OUTCOME <k> <y>",
+            b"LOST" => "LOST <k>",
+            b"AUTH" => "AUTH [64 hex digits]",
+            b"KEY" => "KEY <64 hex digits>",
+            b"PLAN" => "PLAN <key=value>..",
+            b"HELLO" | b"STATUS" | b"REPORT" | b"CLOSE" | b"ERASE" => "a verb alone",
+            _ => return Err(WireError::Syntax { got: excerpt(verb), allowed: VERBS }),
+        };
+        let request = match verb {
+            b"HELLO" => Self::Hello,
+            b"STATUS" => Self::Status,
+            b"ASSIGN" => Self::Assign {
+                patient: words.number()?,
+                feature: words.number()?,
+                tag: words.hex_if_any()?.map(|bytes| Tag(u32::from_be_bytes(bytes))),
+            },
+            b"OUTCOME" => Self::Outcome { patient: words.number()?, y: words.number()? },
+            b"LOST" => Self::Lost { patient: words.number()? },
+            b"REPORT" => Self::Report,
+            b"AUTH" => words.hex_if_any()?.map_or(Self::Challenge, Self::Answer),
+            b"KEY" => Self::Key(words.hex_if_any()?.ok_or(words.error(b""))?),
+            b"PLAN" => return words.plan().map(Self::Plan),
+            b"CLOSE" => Self::Close,
+            _ => Self::Erase,
+        };
+        match words.next_word() {
+            b"" => Ok(request),
+            extra => Err(words.error(extra)),
+        }
+    }
+
+    /// The line as it goes over the wire, checksum and LF included; `None` if it is too long for one (a plan
+    /// can be, with several long fractions).
+    #[must_use]
+    pub fn to_line(&self) -> Option<Line> {
+        let mut line = Line::new();
+        let _ = write!(line, "{self}");
+        line.seal();
+        (!line.is_cut()).then_some(line)
+    }
+}
+
+impl fmt::Display for Request {
+    /// The request without checksum.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hello => f.write_str("HELLO"),
+            Self::Status => f.write_str("STATUS"),
+            Self::Assign { patient, feature, tag: None } => write!(f, "ASSIGN {patient} {feature}"),
+            Self::Assign { patient, feature, tag: Some(tag) } => {
+                write!(f, "ASSIGN {patient} {feature} {tag}")
+            }
+            Self::Outcome { patient, y } => write!(f, "OUTCOME {patient} {y}"),
+            Self::Lost { patient } => write!(f, "LOST {patient}"),
+            Self::Report => f.write_str("REPORT"),
+            Self::Challenge => f.write_str("AUTH"),
+            Self::Answer(mac) => write!(f, "AUTH {}", Hex(mac)),
+            Self::Key(key) => write!(f, "KEY {}", Hex(key)),
+            Self::Plan(plan) => write!(f, "PLAN {plan}"),
+            Self::Close => f.write_str("CLOSE"),
+            Self::Erase => f.write_str("ERASE"),
+        }
+    }
+}
+
+/// The words of a line, one by one; a missing word is empty.
+pub(super) struct Words<'a> {
+    rest: &'a [u8],
+    /// What the grammar allows, for the error.
+    pub(super) allowed: &'static str,
+}
+
+impl<'a> Words<'a> {
+    pub(super) const fn new(body: &'a [u8]) -> Self {
+        Self { rest: body, allowed: "" }
+    }
+
+    pub(super) fn next_word(&mut self) -> &'a [u8] {
+        let start = self.rest.iter().position(|b| *b != b' ').unwrap_or(self.rest.len());
+        let rest = self.rest.get(start..).unwrap_or(&[]);
+        let end = rest.iter().position(|b| *b == b' ').unwrap_or(rest.len());
+        let (word, rest) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+        self.rest = rest;
+        word
+    }
+
+    pub(super) fn rest(&mut self) -> Result<&'a str, WireError> {
+        let rest = core::mem::take(&mut self.rest).trim_ascii();
+        let text =
+            core::str::from_utf8(rest).ok().filter(|text| text.bytes().all(|b| (b' '..=b'~').contains(&b)));
+        text.ok_or_else(|| self.error(rest))
+    }
+
+    pub(super) fn error(&self, got: &[u8]) -> WireError {
+        WireError::Syntax { got: excerpt(got), allowed: self.allowed }
+    }
+
+    pub(super) fn number(&mut self) -> Result<u32, WireError> {
+        let word = self.next_word();
+        let digits = !word.is_empty() && word.iter().all(u8::is_ascii_digit);
+        let value = core::str::from_utf8(word).ok().filter(|_| digits).and_then(|text| text.parse().ok());
+        value.ok_or_else(|| self.error(word))
+    }
+
+    pub(super) fn hex_if_any<const N: usize>(&mut self) -> Result<Option<[u8; N]>, WireError> {
+        match self.next_word() {
+            b"" => Ok(None),
+            word => unhex(word).map(Some).ok_or_else(|| self.error(word)),
+        }
+    }
+
+    fn plan(&mut self) -> Result<Plan, WireError> {
+        Plan::parse(self.rest()?).map_err(|error| match error {
+            PlanError::Unknown(word) => self.error(word.as_bytes()),
+            other => WireError::Plan(other),
+        })
+    }
+}
