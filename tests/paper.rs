@@ -1,0 +1,362 @@
+//! The paper's Algorithms 1 and 2, transcribed in floats line by line, against `conse` and `dp-conse`.
+//!
+//! Both run on one tape: the core draws from a generator and every answer is written down; the transcription takes the
+//! answers in the same order and checks that it would have asked the same question. They must then agree on every
+//! arm, epoch, batch length, T_j and estimate. Line numbers are those of the algorithm boxes.
+
+use equipoise::chance::{Chance, Fraction, Sampler};
+use equipoise::design::Arm;
+use equipoise::noise::Laplace;
+use equipoise::plan::{Design, Parameters, Plan, Ratio};
+use equipoise::trial::{Phase, Trial};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
+
+#[derive(Debug, PartialEq)]
+enum Draw {
+    Coin(bool),
+    Laplace { rate: f64, k: i64 },
+    LapPlus { center: u64, rate: f64, value: u64 },
+}
+
+/// Draws from a generator and writes every answer down.
+struct Tape {
+    source: Sampler<Xoshiro256PlusPlus>,
+    draws: VecDeque<Draw>,
+}
+
+fn rate(law: &Laplace) -> f64 {
+    law.rate().num() as f64 / law.rate().den() as f64
+}
+
+impl Chance for Tape {
+    fn coin(&mut self) -> bool {
+        let heads = self.source.coin();
+        self.draws.push_back(Draw::Coin(heads));
+        heads
+    }
+    fn biased_coin(&mut self, _: Fraction) -> bool {
+        unreachable!("the paper's algorithms throw fair coins only")
+    }
+    fn discrete_laplace(&mut self, law: &Laplace) -> i64 {
+        let k = self.source.discrete_laplace(law);
+        self.draws.push_back(Draw::Laplace { rate: rate(law), k });
+        k
+    }
+    fn lap_plus(&mut self, center: u64, law: &Laplace) -> u64 {
+        let value = self.source.lap_plus(center, law);
+        self.draws.push_back(Draw::LapPlus { center, rate: rate(law), value });
+        value
+    }
+}
+
+/// The transcription's state; one entry a feature.
+struct Paper {
+    private: bool,
+    n: f64,
+    half: u32,
+    alpha: f64,
+    eps: f64,
+    y_max: f64,
+    alive: Vec<[bool; 2]>,
+    epoch: Vec<u32>,
+    batch: Vec<f64>,
+    r: Vec<f64>,
+    sum: Vec<[f64; 2]>,
+    pulls: Vec<[f64; 2]>,
+    n_j: Vec<f64>,
+    t_j: Vec<f64>,
+    output: Vec<Option<f64>>,
+}
+
+impl Paper {
+    fn new(plan: &Plan) -> Self {
+        let m = usize::from(plan.features());
+        Self {
+            private: plan.design() == Design::DpConse,
+            n: f64::from(plan.patients()),
+            half: plan.patients() / 2,
+            alpha: plan.alpha().to_f64(),
+            eps: if plan.design() == Design::DpConse { plan.epsilon().to_f64() } else { 1.0 },
+            y_max: f64::from(plan.scale()),
+            // Line 2.
+            alive: vec![[true; 2]; m],
+            epoch: vec![0; m],
+            batch: vec![0.0; m],
+            r: vec![0.0; m],
+            sum: vec![[0.0; 2]; m],
+            pulls: vec![[0.0; 2]; m],
+            n_j: vec![0.0; m],
+            t_j: vec![0.0; m],
+            output: vec![None; m],
+        }
+    }
+
+    fn r_e(&self, e: u32) -> f64 {
+        let (e2, delta) = (f64::from(e).powi(2), 0.5f64.powi(e as i32));
+        let first = 32.0 * (16.0 * self.n * e2).ln() / (delta * delta);
+        let second = 8.0 * (8.0 * self.n * e2).ln() / (self.eps * delta);
+        first.max(second) + 1.0
+    }
+
+    fn h_e(&self, e: u32) -> f64 {
+        ((16.0 * self.n * f64::from(e).powi(2)).ln() / (2.0 * self.r_e(e))).sqrt()
+    }
+
+    fn c_e(&self, e: u32) -> f64 {
+        2.0 * (8.0 * self.n * f64::from(e).powi(2)).ln() / (self.r_e(e) * self.eps)
+    }
+
+    fn coin(&self, draws: &mut VecDeque<Draw>) -> usize {
+        match draws.pop_front() {
+            Some(Draw::Coin(heads)) => usize::from(heads),
+            other => panic!("the algorithm throws a coin here, the core did {other:?}"),
+        }
+    }
+
+    /// Lap(b): the discrete draw, put on the scale of its own rate.
+    fn lap(&self, b: f64, draws: &mut VecDeque<Draw>) -> f64 {
+        match draws.pop_front() {
+            Some(Draw::Laplace { rate, k }) => {
+                assert!((rate - self.eps / (2.0 * self.y_max)).abs() < 1e-12);
+                b * rate * k as f64
+            }
+            other => panic!("the algorithm adds Laplace noise here, the core did {other:?}"),
+        }
+    }
+
+    fn lap_plus(&self, m: f64, draws: &mut VecDeque<Draw>) -> f64 {
+        match draws.pop_front() {
+            Some(Draw::LapPlus { center, rate, value }) => {
+                assert!((rate - self.eps / 2.0).abs() < 1e-12);
+                assert_eq!(center, m.floor() as u64);
+                value as f64
+            }
+            other => panic!("the algorithm draws Lap+ here, the core did {other:?}"),
+        }
+    }
+
+    fn mean(&self, j: usize, i: usize) -> f64 {
+        if self.pulls[j][i] == 0.0 { 0.0 } else { self.sum[j][i] / self.pulls[j][i] }
+    }
+
+    /// Patient `t` of feature `j`, whose outcome under each arm would be `r`; the arm.
+    fn patient(&mut self, t: u32, j: usize, r: [f64; 2], draws: &mut VecDeque<Draw>) -> usize {
+        if t <= self.half { self.first_half(j, r, draws) } else { self.second_half(t, j, r, draws) }
+    }
+
+    /// Lines 4 to 16 (17 in Algorithm 2).
+    fn first_half(&mut self, j: usize, r: [f64; 2], draws: &mut VecDeque<Draw>) -> usize {
+        self.n_j[j] += 1.0;
+        if self.alive[j] != [true; 2] {
+            return usize::from(self.alive[j][1]);
+        }
+        let a = self.coin(draws);
+        self.sum[j][a] += r[a];
+        self.pulls[j][a] += 1.0;
+        self.r[j] += 1.0;
+        if self.r[j] >= self.batch[j] {
+            let e = self.epoch[j];
+            if e >= 1 {
+                let mut mu = [self.mean(j, 0), self.mean(j, 1)];
+                let mut threshold = 2.0 * self.h_e(e);
+                if self.private {
+                    let b = 2.0 / (self.eps * self.r_e(e));
+                    mu = [mu[0] + self.lap(b, draws), mu[1] + self.lap(b, draws)];
+                    threshold += 2.0 * self.c_e(e);
+                }
+                let best = mu[0].max(mu[1]);
+                for i in 0..2 {
+                    if best - mu[i] > threshold {
+                        self.alive[j][i] = false;
+                    }
+                }
+            }
+            self.epoch[j] += 1;
+            self.r[j] = 0.0;
+            let r_e = self.r_e(self.epoch[j]);
+            self.batch[j] = if self.private { self.lap_plus(r_e, draws) } else { r_e };
+            self.sum[j] = [0.0; 2];
+            self.pulls[j] = [0.0; 2];
+        }
+        a
+    }
+
+    /// Lines 17 to 23 (18 to 25): between the halves.
+    fn between(&mut self, draws: &mut VecDeque<Draw>) {
+        let f = self.n_j.iter().map(|f| f.powf(1.0 - self.alpha)).fold(f64::INFINITY, f64::min);
+        let t_min = (self.n.ln() / self.eps).max(f);
+        for j in 0..self.n_j.len() {
+            self.t_j[j] = if self.private { self.lap_plus(t_min, draws) } else { t_min.floor() };
+            self.n_j[j] = 0.0;
+            self.sum[j] = [0.0; 2];
+            self.pulls[j] = [0.0; 2];
+        }
+    }
+
+    /// Lines 24 to 32 (26 to 34).
+    fn second_half(&mut self, t: u32, j: usize, r: [f64; 2], draws: &mut VecDeque<Draw>) -> usize {
+        if t == self.half + 1 {
+            self.between(draws);
+        }
+        self.n_j[j] += 1.0;
+        if self.n_j[j] <= self.t_j[j] {
+            let a = self.coin(draws);
+            self.sum[j][a] += r[a];
+            self.pulls[j][a] += 1.0;
+            if self.n_j[j] == self.t_j[j] {
+                let noise = if self.private { self.lap(2.0 / (self.eps * self.t_j[j]), draws) } else { 0.0 };
+                self.output[j] = Some(self.mean(j, 1) - self.mean(j, 0) + noise);
+            }
+            a
+        } else if self.alive[j] == [true; 2] {
+            self.coin(draws)
+        } else {
+            usize::from(self.alive[j][1])
+        }
+    }
+}
+
+/// What a batch of trials went through, so that a test can see that it was not idle.
+#[derive(Default)]
+struct Seen {
+    trials: u32,
+    dropped: u32,
+    estimates: u32,
+    epochs: u32,
+    empty_trials: u32,
+}
+
+fn compare(plan: Plan, gap: f64, seed: u64, seen: &mut Seen) {
+    let mut world = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut uniform = move || (world.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+    let mut tape = Tape { source: Sampler::seed_from_u64(seed ^ 0xC0FFEE), draws: VecDeque::new() };
+    let mut core = Trial::<8, 4>::new(plan).unwrap();
+    let mut paper = Paper::new(&plan);
+    let (m, scale) = (f64::from(plan.features()), f64::from(plan.scale()));
+    for t in 1..=plan.patients() {
+        // Squared, so that features differ in how often they come.
+        let j = (uniform().powi(2) * m) as u8;
+        let p = [0.5 - gap / 2.0, 0.5 + gap / 2.0];
+        let y = p.map(|p| {
+            if plan.scale() == 1 { u16::from(uniform() < p) } else { ((uniform() + p) / 2.0 * scale) as u16 }
+        });
+        let arm = core.assign(j, None, &mut tape).unwrap();
+        core.outcome(t, arm.of_pair(y), &mut tape).unwrap();
+        let feature = usize::from(j);
+        let expected = paper.patient(t, feature, y.map(|y| f64::from(y) / scale), &mut tape.draws);
+        assert_eq!(arm.index(), expected, "arm of patient {t}, {plan}, seed {seed}");
+        assert_eq!(tape.draws.len(), 0, "patient {t} of the core drew more than the algorithm");
+        let (epoch, length) = core.batch(j).unwrap();
+        assert_eq!(u32::from(epoch), paper.epoch[feature]);
+        let planned = if t <= plan.half() { paper.batch[feature] } else { paper.t_j[feature] };
+        assert_eq!(f64::from(length), planned.ceil(), "length after patient {t}, {plan}");
+        let survivors = Arm::BOTH.map(|arm| core.dropped(j) != Some(arm));
+        assert_eq!(survivors, paper.alive[feature]);
+    }
+    for j in 0..plan.features() {
+        let feature = usize::from(j);
+        match (core.estimate(j), paper.output[feature]) {
+            (Some(core), Some(paper_output)) => {
+                // The core rounds to the grid of the noise before it adds the noise.
+                let grid = 1.0 / (paper.t_j[feature] * scale);
+                assert!(
+                    (core.effect - paper_output).abs() <= grid * 0.500_001,
+                    "{} and {paper_output}",
+                    core.effect
+                );
+                seen.estimates += 1;
+            }
+            (None, None) => {}
+            (core, paper) => panic!("estimates {core:?} and {paper:?}, {plan}, seed {seed}"),
+        }
+        seen.dropped += u32::from(core.dropped(j).is_some());
+        seen.epochs = seen.epochs.max(paper.epoch[feature]);
+        seen.empty_trials += u32::from(paper.t_j[feature] == 0.0);
+    }
+    core.close(&mut tape);
+    assert_eq!(core.phase(), Phase::Closed);
+    seen.trials += 1;
+}
+
+trait Pair {
+    fn of_pair(self, pair: [u16; 2]) -> u16;
+}
+impl Pair for Arm {
+    fn of_pair(self, pair: [u16; 2]) -> u16 {
+        pair[self.index()]
+    }
+}
+
+fn random_plan(design: Design, patients: std::ops::Range<u32>, features: u8, world: &mut impl Rng) -> Plan {
+    let pick =
+        |world: &mut dyn FnMut() -> u64, from: u32, to: u32| from + (world() % u64::from(to - from)) as u32;
+    let mut next = || world.next_u64();
+    let epsilons = [(1, 10), (1, 2), (1, 1), (2, 1), (10, 1)];
+    let (num, den) = epsilons[pick(&mut next, 0, 5) as usize];
+    Plan::new(Parameters {
+        design,
+        features,
+        patients: pick(&mut next, patients.start, patients.end),
+        scale: [1, 1, 7, 65535][pick(&mut next, 0, 4) as usize],
+        alpha: Ratio::new(pick(&mut next, 0, 5), 4).unwrap(),
+        epsilon: Ratio::new(num, den).unwrap(),
+        beta: Ratio::new(1, 20).unwrap(),
+        reports: 0,
+    })
+    .unwrap()
+}
+
+fn many(
+    design: Design,
+    runs: u32,
+    patients: std::ops::Range<u32>,
+    features: std::ops::RangeInclusive<u8>,
+) -> Seen {
+    let mut world = Xoshiro256PlusPlus::seed_from_u64(u64::from(patients.end) + design as u64);
+    let mut seen = Seen::default();
+    for run in 0..runs {
+        let features =
+            features.start() + (world.next_u64() % u64::from(features.end() - features.start() + 1)) as u8;
+        let plan = random_plan(design, patients.clone(), features, &mut world);
+        let gap = [0.0, 0.2, 0.6, -0.6][run as usize % 4];
+        compare(plan, gap, world.next_u64(), &mut seen);
+    }
+    seen
+}
+
+fn small_trials_agree(design: Design) -> Seen {
+    let seen = many(design, 4000, 2..400, 1..=8);
+    assert!(seen.estimates > 2000, "{}", seen.estimates);
+    seen
+}
+
+fn long_trials_agree(design: Design) {
+    let seen = many(design, 40, 20_000..60_000, 1..=3);
+    assert!(seen.dropped >= 20, "only {} arms dropped", seen.dropped);
+    assert!(seen.estimates >= 40 && seen.epochs >= 3, "{} estimates, {} epochs", seen.estimates, seen.epochs);
+    let seen = many(design, 10, 20_000..40_000, 1..=1);
+    assert!(seen.dropped >= 4, "only {} arms dropped with one feature", seen.dropped);
+}
+
+#[test]
+fn conse_is_algorithm_1_in_thousands_of_small_trials() {
+    small_trials_agree(Design::Conse);
+}
+
+#[test]
+fn dp_conse_is_algorithm_2_in_thousands_of_small_trials() {
+    let seen = small_trials_agree(Design::DpConse);
+    assert!(seen.empty_trials > 0, "Lap+ never drew an empty trial");
+}
+
+#[test]
+fn conse_is_algorithm_1_in_trials_long_enough_to_drop_arms() {
+    long_trials_agree(Design::Conse);
+}
+
+#[test]
+fn dp_conse_is_algorithm_2_in_trials_long_enough_to_drop_arms() {
+    long_trials_agree(Design::DpConse);
+}
