@@ -7,6 +7,8 @@
 //! ```
 #![cfg_attr(not(any(test, feature = "host")), no_std)]
 
+#[cfg(all(target_os = "none", feature = "firmware"))]
+pub mod board;
 pub mod chance;
 pub mod design;
 pub mod estimate;

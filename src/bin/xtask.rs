@@ -1,3 +1,0 @@
-//! The one entry for building and testing.
-
-fn main() {}

@@ -1,0 +1,139 @@
+//! One build of the firmware: for which board, in which profile, and what came out.
+
+use crate::elf::Elf;
+use crate::{image, run, say, tools::Compiler};
+use std::fs;
+use std::path::PathBuf;
+
+/// Largest image on the v1, from the project's requirements; `memory.x` holds the linker to it too.
+const IMAGE_LIMIT: u32 = 96 * 1024;
+/// RAM of the v1; both boards use its layout.
+const RAM_LIMIT: u32 = 16 * 1024;
+
+/// Head of the table [`Build::sizes`] gives rows for.
+pub const SIZES_HEAD: &str = "\
+| board | image (limit 98304) | code and constants | initialised data | static RAM | stack reserved | RAM (limit 16384) |
+|---|---|---|---|---|---|---|
+";
+
+/// The two boards.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Board {
+    /// nRF51822, Cortex-M0.
+    V1,
+    /// nRF52833, Cortex-M4F.
+    V2,
+}
+
+impl Board {
+    pub const ALL: [Self; 2] = [Self::V1, Self::V2];
+
+    pub fn named(name: &str) -> Result<Self, String> {
+        match name {
+            "v1" => Ok(Self::V1),
+            "v2" => Ok(Self::V2),
+            _ => Err(format!("there is no board `{name}`; allowed: v1, v2")),
+        }
+    }
+
+    const fn feature(self) -> &'static str {
+        match self {
+            Self::V1 => "microbit-v1",
+            Self::V2 => "microbit-v2",
+        }
+    }
+
+    pub const fn target(self) -> &'static str {
+        match self {
+            Self::V1 => "thumbv6m-none-eabi",
+            Self::V2 => "thumbv7em-none-eabihf",
+        }
+    }
+
+    /// The UF2 family; the nRF51 never got one.
+    const fn uf2_family(self) -> Option<u32> {
+        match self {
+            Self::V1 => None,
+            Self::V2 => Some(0x621E_937A),
+        }
+    }
+}
+
+/// What is built for use, and what is built for tests.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// The image that ships.
+    Release,
+    /// Seeded, with commands that crash it: for tests only.
+    Test,
+}
+
+/// A firmware that was built.
+pub struct Build {
+    board: Board,
+    pub elf: PathBuf,
+}
+
+impl Build {
+    pub fn make(compiler: &Compiler, board: Board, profile: Profile) -> Result<Self, String> {
+        let (name, extra) = match profile {
+            Profile::Release => ("firmware", ""),
+            Profile::Test => ("firmware-test", ",seeded"),
+        };
+        let features = format!("{}{extra}", board.feature());
+        run(compiler.build(board.target()).args([
+            "--profile",
+            name,
+            "--no-default-features",
+            "--features",
+            &features,
+            "--bin",
+            "firmware",
+        ]))?;
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+        Ok(Self { board, elf: target.join(board.target()).join(name).join("firmware") })
+    }
+
+    fn read(&self) -> Result<Elf, String> {
+        let bytes = fs::read(&self.elf).map_err(|error| format!("{}: {error}", self.elf.display()))?;
+        Elf::parse(bytes).ok_or_else(|| format!("{} is not a 32-bit little-endian ELF", self.elf.display()))
+    }
+
+    /// Writes `firmware.hex` and `firmware.uf2` beside the ELF.
+    pub fn write_images(&self) -> Result<(), String> {
+        let segments = self.read()?.load_segments();
+        let hex = self.elf.with_extension("hex");
+        let uf2 = self.elf.with_extension("uf2");
+        for (path, bytes) in
+            [(hex, image::hex(&segments).into_bytes()), (uf2, image::uf2(&segments, self.board.uf2_family()))]
+        {
+            fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+            say(&format!("wrote {}", path.display()));
+        }
+        Ok(())
+    }
+
+    /// One row of the table of sizes; an error if a limit is broken.
+    pub fn sizes(&self) -> Result<String, String> {
+        let elf = self.read()?;
+        let image: u32 = elf.load_segments().iter().map(|(_, bytes)| bytes.len() as u32).sum();
+        let size = |section| elf.section_size(section).unwrap_or(0);
+        let statics = size(".data") + size(".bss") + size(".uninit");
+        let address =
+            |symbol| elf.symbol(symbol).ok_or_else(|| format!("the firmware has no symbol {symbol}"));
+        let stack = address("_stack_start")? - address("_stack_end")?;
+        let board = self.board.feature();
+        for (what, bytes, limit) in [("image", image, IMAGE_LIMIT), ("RAM", statics + stack, RAM_LIMIT)] {
+            if bytes > limit {
+                return Err(format!("{board}: {what} takes {bytes} bytes, {limit} are allowed"));
+            }
+        }
+        Ok(format!(
+            "| {board} | {image} | {} | {} | {statics} | {stack} | {} |\n",
+            image - size(".data"),
+            size(".data"),
+            statics + stack
+        ))
+    }
+}

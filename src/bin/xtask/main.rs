@@ -1,0 +1,143 @@
+//! `cargo xtask`: the one entry for building the firmware and testing everything.
+//!
+//! ```text
+//! cargo xtask setup                      get the compiler targets and QEMU, if they are missing
+//! cargo xtask firmware [--board v1|v2]   build the firmware: ELF, Intel hex, UF2; print its sizes
+//! cargo xtask qemu                       boot it under QEMU with its serial port on a pseudo-terminal
+//! cargo xtask test                       host tests, then the firmware's tests under QEMU
+//! cargo xtask counts                     instructions of the main operations, as a Markdown table
+//! cargo xtask sizes                      image, RAM and stack of both boards, as a Markdown table
+//! ```
+//!
+//! Each command does what the ones before it would have done, and says what it is doing. A command that
+//! cannot do its whole job fails; nothing is skipped. Standard library only, so that it compiles quickly.
+
+mod board;
+mod elf;
+mod image;
+mod tools;
+
+use board::{Board, Build, Profile};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+const USAGE: &str = "usage: cargo xtask setup | firmware [--board v1|v2] | qemu | test | counts | sizes";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["setup"] => setup(),
+        ["firmware"] => firmware(&Board::ALL),
+        ["firmware", "--board", name] => Board::named(name).and_then(|board| firmware(&[board])),
+        ["qemu"] => qemu(),
+        ["test"] => test(),
+        ["counts"] => counts(),
+        ["sizes"] => sizes(),
+        _ => Err(USAGE.to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("xtask: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Says what is being done.
+fn say(what: &str) {
+    eprintln!("xtask: {what}");
+}
+
+/// Runs a command to its end; an error names it.
+fn run(command: &mut Command) -> Result<(), String> {
+    let line = shown(command);
+    say(&line);
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{line}` ended with {status}")),
+        Err(error) => Err(format!("`{line}` did not start: {error}")),
+    }
+}
+
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// The cargo that runs this.
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+fn setup() -> Result<(), String> {
+    tools::compiler()?;
+    tools::qemu()
+}
+
+fn firmware(boards: &[Board]) -> Result<(), String> {
+    let compiler = tools::compiler()?;
+    let mut rows = String::new();
+    for &board in boards {
+        let build = Build::make(&compiler, board, Profile::Release)?;
+        build.write_images()?;
+        rows += &build.sizes()?;
+    }
+    println!("\n{}{rows}", board::SIZES_HEAD);
+    Ok(())
+}
+
+fn sizes() -> Result<(), String> {
+    firmware(&Board::ALL)
+}
+
+fn qemu() -> Result<(), String> {
+    tools::qemu()?;
+    let build = Build::make(&tools::compiler()?, Board::V1, Profile::Release)?;
+    say(
+        "the line below names the pseudo-terminal; attach with `equipoise terminal PATH`, `picocom PATH`, or",
+    );
+    say("`screen PATH`. The emulated flash lives as long as QEMU does. Ctrl-C ends it.");
+    run(Command::new("qemu-system-arm")
+        .args(["-M", "microbit", "-display", "none", "-monitor", "none", "-serial", "pty", "-kernel"])
+        .arg(&build.elf))
+}
+
+fn test() -> Result<(), String> {
+    run(cargo().arg("test"))?;
+    firmware(&Board::ALL)?;
+    tools::qemu()?;
+    run(&mut firmware_tests(&tools::compiler()?)?)
+}
+
+/// `cargo test` of the firmware's tests, with the two builds they run.
+fn firmware_tests(compiler: &tools::Compiler) -> Result<Command, String> {
+    let release = Build::make(compiler, Board::V1, Profile::Release)?;
+    let drill = Build::make(compiler, Board::V1, Profile::Test)?;
+    let mut command = cargo();
+    command.args(["test", "--features", "qemu-tests", "--test", "qemu"]);
+    command.env("EQUIPOISE_FIRMWARE", absolute(&release.elf)?);
+    command.env("EQUIPOISE_FIRMWARE_TEST", absolute(&drill.elf)?);
+    Ok(command)
+}
+
+fn absolute(path: &Path) -> Result<std::path::PathBuf, String> {
+    std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The counts are made by a test, which prints them between other lines.
+fn counts() -> Result<(), String> {
+    tools::qemu()?;
+    let mut command = firmware_tests(&tools::compiler()?)?;
+    command.args(["--", "--nocapture", "instruction_counts"]).stderr(Stdio::inherit());
+    let line = shown(&command);
+    let output = command.output().map_err(|error| format!("`{line}` did not start: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let table: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+    if !output.status.success() || table.is_empty() {
+        return Err(format!("`{line}` ended with {}:\n{text}", output.status));
+    }
+    println!("{}", table.join("\n"));
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! The tools a firmware build and its tests need, and how to get them on a fresh Debian machine.
+//!
+//! The thumb targets, first that works: (1) installed for the rustc in use; (2) `rustup target add`, given
+//! 30 seconds; (3) Debian's own rustc with its library sources, from which cargo builds `core`.
+
+use crate::board::Board;
+use crate::{cargo, run, say};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const RUSTUP_LIMIT: Duration = Duration::from_secs(30);
+const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
+/// Makes step 2 and step 3 testable on a machine where step 1 would do.
+const FORCE_DEBIAN: &str = "EQUIPOISE_DEBIAN_RUST";
+
+/// A compiler that can build for the boards.
+pub enum Compiler {
+    /// The one that runs this, with its targets.
+    Targets,
+    /// Debian's, building `core` from source.
+    Debian,
+}
+
+impl Compiler {
+    /// `cargo build` for a target.
+    pub fn build(&self, target: &str) -> Command {
+        let mut command = match self {
+            Self::Targets => cargo(),
+            Self::Debian => {
+                let mut command = Command::new("/usr/bin/cargo");
+                command.env("RUSTC", "/usr/bin/rustc").env("RUSTDOC", "/usr/bin/rustdoc");
+                // Building `core` is behind a nightly switch, which Debian's stable compiler takes too.
+                command.env("RUSTC_BOOTSTRAP", "1").env_remove("RUSTUP_TOOLCHAIN");
+                let linker = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"));
+                command.env(linker, "ld.lld-22");
+                command
+            }
+        };
+        command.arg("build");
+        if matches!(self, Self::Debian) {
+            command.arg("-Zbuild-std=core");
+        }
+        command.args(["--target", target]);
+        command
+    }
+}
+
+/// A compiler with the boards' targets, got from wherever it can be had.
+pub fn compiler() -> Result<Compiler, String> {
+    if std::env::var_os(FORCE_DEBIAN).is_none() {
+        if targets_installed() {
+            say("the thumb targets are installed");
+            return Ok(Compiler::Targets);
+        }
+        say("the thumb targets are missing; trying rustup, for at most 30 seconds");
+        let mut rustup = Command::new("rustup");
+        rustup.args(["target", "add"]).args(Board::ALL.map(Board::target));
+        if within(&mut rustup, RUSTUP_LIMIT) && targets_installed() {
+            return Ok(Compiler::Targets);
+        }
+        say("rustup could not add them; taking Debian's compiler instead");
+    }
+    if !Path::new("/usr/bin/rustc").exists() || !Path::new("/usr/bin/ld.lld-22").exists() {
+        apt_install(&DEBIAN_PACKAGES)?;
+    }
+    say("building `core` with Debian's compiler");
+    Ok(Compiler::Debian)
+}
+
+fn targets_installed() -> bool {
+    Board::ALL.iter().all(|board| {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let asked =
+            Command::new(rustc).args(["--print", "target-libdir", "--target", board.target()]).output();
+        let Ok(output) = asked else { return false };
+        let directory = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        let Ok(files) = std::fs::read_dir(directory) else { return false };
+        files.flatten().any(|file| file.file_name().to_string_lossy().starts_with("libcore-"))
+    })
+}
+
+/// Runs a command, killing it when it takes too long; true if it ended well.
+fn within(command: &mut Command, limit: Duration) -> bool {
+    let Ok(mut child) = command.stdin(Stdio::null()).spawn() else { return false };
+    let start = Instant::now();
+    while start.elapsed() < limit {
+        match child.try_wait() {
+            Ok(Some(status)) => return status.success(),
+            Ok(None) => std::thread::sleep(Duration::from_millis(100)),
+            Err(_) => break,
+        }
+    }
+    say("that took too long");
+    let _ = child.kill();
+    let _ = child.wait();
+    false
+}
+
+/// Sees to it that `qemu-system-arm` is there.
+pub fn qemu() -> Result<(), String> {
+    if !answers("qemu-system-arm") {
+        say("qemu-system-arm is missing");
+        apt_install(&["qemu-system-arm"])?;
+    }
+    if answers("qemu-system-arm") {
+        Ok(())
+    } else {
+        Err("qemu-system-arm was installed but does not run".into())
+    }
+}
+
+fn answers(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Installs Debian packages, as root or through sudo.
+fn apt_install(packages: &[&str]) -> Result<(), String> {
+    let by_hand = format!("apt-get install --no-install-recommends {}", packages.join(" "));
+    if !answers("apt-get") {
+        return Err(format!("there is no apt-get here; on Debian this would be needed: {by_hand}"));
+    }
+    let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    if !root && !answers("sudo") {
+        return Err(format!("installing needs root, and there is no sudo; as root run: {by_hand}"));
+    }
+    let apt = || {
+        let mut command = Command::new(if root { "apt-get" } else { "sudo" });
+        if !root {
+            command.arg("apt-get");
+        }
+        command.env("DEBIAN_FRONTEND", "noninteractive");
+        command
+    };
+    let install = || run(apt().args(["install", "-y", "--no-install-recommends"]).args(packages));
+    // A fresh machine has no package lists yet.
+    install().or_else(|_| run(apt().arg("update")).and_then(|()| install()))
+}

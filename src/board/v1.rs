@@ -1,0 +1,55 @@
+//! What is particular to the micro:bit v1.
+
+use super::leds::Pin;
+use super::set;
+pub use nrf51_pac as pac;
+
+/// The board's name.
+pub const NAME: &str = "microbit-v1";
+/// Bytes of a flash page.
+pub const FLASH_PAGE: usize = 1024;
+/// The serial port's interrupt.
+pub const UART_INTERRUPT: pac::Interrupt = pac::Interrupt::UART0;
+
+/// Rows of the LED matrix as it is wired.
+pub const LED_ROWS: usize = 3;
+/// Columns of the LED matrix as it is wired.
+pub const LED_COLUMNS: usize = 9;
+/// Where each wired LED sits on the face: 5 * y + x; 25 where there is none.
+pub const LED_MAP: [[u8; LED_COLUMNS]; LED_ROWS] =
+    [[0, 2, 4, 19, 18, 17, 16, 15, 11], [14, 10, 12, 1, 3, 23, 21, 25, 25], [22, 24, 20, 5, 6, 7, 8, 9, 13]];
+
+/// P0.24 and P0.25, towards the USB interface chip.
+const TX: u32 = 24;
+const RX: u32 = 25;
+/// PIN_CNF: an input, connected, pulled up, so that an unplugged line reads as idle.
+const INPUT_PULLED_UP: u32 = 3 << 2;
+
+/// Gives the UART its pins.
+pub fn connect(uart: &pac::UART0) {
+    // An output and high before the UART takes it, as an idle line is.
+    let _ = pin(TX);
+    // SAFETY: a register block that exists for ever; this pin is used by nothing else.
+    set(&unsafe { &*pac::GPIO::ptr() }.pin_cnf[RX as usize], INPUT_PULLED_UP);
+    set(&uart.pseltxd, TX);
+    set(&uart.pselrxd, RX);
+}
+
+/// The rows, P0.13 to P0.15; high selects.
+#[must_use]
+pub fn led_rows() -> [Pin; LED_ROWS] {
+    [13, 14, 15].map(pin)
+}
+
+/// The columns, P0.04 to P0.12; low lights.
+#[must_use]
+pub fn led_columns() -> [Pin; LED_COLUMNS] {
+    [4, 5, 6, 7, 8, 9, 10, 11, 12].map(pin)
+}
+
+fn pin(number: u32) -> Pin {
+    Pin::new(pac::GPIO::ptr(), number)
+}
+
+/// The register block behind a [`Pin`].
+pub type Port = pac::gpio::RegisterBlock;

@@ -1,0 +1,19 @@
+//! The firmware that ships, run on an emulated micro:bit v1. Started by `cargo xtask test`, which builds it.
+
+#[path = "../src/bin/xtask/elf.rs"]
+mod elf;
+#[path = "qemu/emulator.rs"]
+mod emulator;
+
+use emulator::{Emulator, Firmware};
+
+#[test]
+fn the_board_answers_and_answers_again_after_a_reset() {
+    let mut board = Emulator::boot(Firmware::Release);
+    assert_eq!(board.ask("HELLO"), "HELLO");
+    board.reset();
+    assert_eq!(board.ask("HELLO"), "HELLO");
+    let flash = board.cut_power();
+    let mut board = Emulator::boot_on(Firmware::Release, &flash);
+    assert_eq!(board.ask("HELLO"), "HELLO");
+}

@@ -1,0 +1,231 @@
+//! A micro:bit v1 in QEMU: its serial line, its flash, its reset button and its power switch.
+//!
+//! QEMU gets three sockets: the serial port, the machine protocol (QMP) and the debugger's. It starts stopped;
+//! saved flash goes in through the debugger's `M` packets (which survive resets, unlike loaded files), and
+//! comes out through QMP's `memsave`. A thread drains the serial port, for QEMU stalls on an unread socket.
+//! Timeouts only turn a hang into a failure; nothing passes or fails by speed.
+
+use crate::elf::Elf;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Longest wait for anything.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Bytes of flash in one debugger packet.
+const PACKET: usize = 1024;
+
+/// The two builds of the firmware.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Firmware {
+    /// The image that ships.
+    Release,
+    /// Seeded, with commands that crash it.
+    Test,
+}
+
+impl Firmware {
+    /// Its ELF, from the environment `cargo xtask test` sets.
+    pub fn path(self) -> PathBuf {
+        let name = match self {
+            Self::Release => "EQUIPOISE_FIRMWARE",
+            Self::Test => "EQUIPOISE_FIRMWARE_TEST",
+        };
+        let path =
+            std::env::var_os(name).unwrap_or_else(|| panic!("{name} is not set: run `cargo xtask test`"));
+        assert!(Path::new(&path).is_file(), "{name}={path:?} is not a file: run `cargo xtask test`");
+        path.into()
+    }
+
+    /// The address of a symbol.
+    pub fn symbol(self, name: &str) -> u32 {
+        let elf = Elf::parse(std::fs::read(self.path()).unwrap()).expect("the firmware is an ELF");
+        elf.symbol(name).unwrap_or_else(|| panic!("the firmware has no symbol {name}"))
+    }
+
+    fn journal(self) -> (u32, u32) {
+        let (start, end) = (self.symbol("_journal_start"), self.symbol("_journal_end"));
+        (start, end - start)
+    }
+}
+
+/// A running board.
+pub struct Emulator {
+    firmware: Firmware,
+    qemu: Child,
+    directory: TempDir,
+    qmp: BufReader<UnixStream>,
+    serial: UnixStream,
+    lines: Receiver<Vec<u8>>,
+}
+
+impl Emulator {
+    /// Boots a board whose journal has never been written.
+    pub fn boot(firmware: Firmware) -> Self {
+        Self::boot_with(firmware, None, &[])
+    }
+
+    /// Boots a board on the journal another one left.
+    pub fn boot_on(firmware: Firmware, journal: &[u8]) -> Self {
+        Self::boot_with(firmware, Some(journal), &[])
+    }
+
+    /// Boots with more of QEMU's options.
+    pub fn boot_with(firmware: Firmware, journal: Option<&[u8]>, options: &[&str]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let socket =
+            |name: &str| format!("socket,id={name},path={},server=on,wait=off", path(name).display());
+        let qemu = Command::new("qemu-system-arm")
+            .args(["-M", "microbit", "-display", "none", "-monitor", "none", "-S", "-kernel"])
+            .arg(firmware.path())
+            .args(["-chardev", &socket("serial"), "-serial", "chardev:serial"])
+            .args(["-chardev", &socket("qmp"), "-mon", "chardev=qmp,mode=control"])
+            .args(["-chardev", &socket("gdb"), "-gdb", "chardev:gdb"])
+            .args(options)
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| {
+                panic!("qemu-system-arm did not start ({error}): run `cargo xtask setup`")
+            });
+        let qmp = BufReader::new(connect(&path("qmp")));
+        let serial = connect(&path("serial"));
+        let (sender, lines) = channel();
+        let mut drain = BufReader::new(serial.try_clone().unwrap());
+        std::thread::spawn(move || {
+            loop {
+                let mut line = Vec::new();
+                match drain.read_until(b'\n', &mut line) {
+                    Ok(1..) if sender.send(line).is_ok() => {}
+                    _ => break,
+                }
+            }
+        });
+        let mut emulator = Self { firmware, qemu, directory, qmp, serial, lines };
+        emulator.qmp_reply();
+        emulator.qmp("qmp_capabilities", json!({}));
+        if let Some(journal) = journal {
+            emulator.restore(journal);
+        }
+        emulator.qmp("cont", json!({}));
+        emulator
+    }
+
+    /// Sends bytes down the line.
+    pub fn send(&mut self, bytes: &[u8]) {
+        self.serial.write_all(bytes).expect("QEMU is running");
+    }
+
+    /// The next line the board sends, without its LF; panics if none comes.
+    pub fn line(&mut self) -> String {
+        self.line_within(PATIENCE).expect("the board sends nothing")
+    }
+
+    /// The next line the board sends, or `None` after a while.
+    pub fn line_within(&mut self, patience: Duration) -> Option<String> {
+        match self.lines.recv_timeout(patience) {
+            Ok(line) => Some(String::from_utf8_lossy(line.trim_ascii_end()).into_owned()),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => panic!("QEMU closed the serial line"),
+        }
+    }
+
+    /// Sends a request and returns the reply.
+    pub fn ask(&mut self, request: &str) -> String {
+        self.send(format!("{request}\n").as_bytes());
+        self.line()
+    }
+
+    /// Presses the reset button.
+    pub fn reset(&mut self) {
+        self.qmp("system_reset", json!({}));
+    }
+
+    /// Holds the board where it is, or lets it go on.
+    pub fn hold(&mut self, hold: bool) {
+        self.qmp(if hold { "stop" } else { "cont" }, json!({}));
+    }
+
+    /// Cuts the power at this very moment and takes the journal's flash out.
+    pub fn cut_power(mut self) -> Vec<u8> {
+        self.hold(true);
+        let (start, length) = self.firmware.journal();
+        self.memory(start, length)
+    }
+
+    /// Memory as the processor sees it.
+    pub fn memory(&mut self, start: u32, length: u32) -> Vec<u8> {
+        let file = self.directory.path().join("memory");
+        self.qmp("memsave", json!({"val": start, "size": length, "filename": file, "cpu-index": 0}));
+        std::fs::read(file).unwrap()
+    }
+
+    /// A word of memory, by its symbol.
+    pub fn word(&mut self, symbol: &str) -> u32 {
+        let bytes = self.memory(self.firmware.symbol(symbol), 4);
+        u32::from_le_bytes(bytes.try_into().unwrap())
+    }
+
+    fn restore(&mut self, journal: &[u8]) {
+        let mut debugger = connect(&self.directory.path().join("gdb"));
+        let (start, length) = self.firmware.journal();
+        assert_eq!(journal.len(), length as usize);
+        for (i, bytes) in journal.chunks(PACKET).enumerate() {
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            let packet = format!("M{:x},{:x}:{hex}", start as usize + i * PACKET, bytes.len());
+            let sum = packet.bytes().fold(0_u8, |sum, byte| sum.wrapping_add(byte));
+            debugger.write_all(format!("${packet}#{sum:02x}").as_bytes()).unwrap();
+            let mut answer = [0; 7];
+            debugger.read_exact(&mut answer).unwrap();
+            assert_eq!(&answer, b"+$OK#9a", "the debugger refused a flash page");
+            debugger.write_all(b"+").unwrap();
+        }
+        // Kept open until the end: QEMU goes on by itself when a debugger leaves.
+        std::mem::forget(debugger);
+    }
+
+    fn qmp(&mut self, command: &str, arguments: Value) -> Value {
+        let request = json!({"execute": command, "arguments": arguments});
+        self.qmp.get_mut().write_all(format!("{request}\n").as_bytes()).expect("QEMU is running");
+        self.qmp_reply()
+    }
+
+    fn qmp_reply(&mut self) -> Value {
+        loop {
+            let mut line = String::new();
+            self.qmp.read_line(&mut line).expect("QEMU answers");
+            assert!(!line.is_empty(), "QEMU has ended");
+            let reply: Value = serde_json::from_str(&line).unwrap();
+            assert!(reply.get("error").is_none(), "QEMU: {reply}");
+            if reply.get("event").is_none() {
+                return reply;
+            }
+        }
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        let _ = self.qemu.kill();
+        let _ = self.qemu.wait();
+    }
+}
+
+fn connect(path: &Path) -> UnixStream {
+    let start = Instant::now();
+    loop {
+        match UnixStream::connect(path) {
+            Ok(stream) => {
+                stream.set_read_timeout(None).unwrap();
+                return stream;
+            }
+            Err(error) if start.elapsed() > PATIENCE => panic!("{}: {error}", path.display()),
+            Err(_) => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+}
