@@ -1,6 +1,7 @@
 //! The firmware that ships, run on an emulated micro:bit v1. Started by `cargo xtask test`, which builds it.
 
 #[path = "../src/bin/xtask/elf.rs"]
+#[allow(dead_code, reason = "shared with xtask, which uses the rest")]
 mod elf;
 #[path = "qemu/emulator.rs"]
 mod emulator;

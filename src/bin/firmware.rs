@@ -12,7 +12,7 @@ mod on_the_board {
         board.leds.picture = leds::HEART;
         loop {
             board.watchdog.feed();
-            while let Some(byte) = board.receiver.next() {
+            while let Some(byte) = board.receiver.take() {
                 let Ok(()) = board.sender.write_all(&[byte]);
             }
             board.leds.scan();

@@ -56,13 +56,11 @@ impl Board {
     /// Sets up the board; `None` if that was already done.
     #[must_use]
     pub fn take() -> Option<Self> {
-        let core = cortex_m::Peripherals::take()?;
         let chip = pac::Peripherals::take()?;
         let clock = clock::Clock::start(&chip.CLOCK, chip.TIMER0);
         let restart = restart::Restart::take(&chip.POWER);
         let watchdog = watchdog::Watchdog::start(chip.WDT);
         let (sender, receiver) = serial::open(chip.UART0)?;
-        drop(core);
         // The main loop wakes by these two, and nothing else interrupts it.
         // SAFETY: no critical section is open, so unmasking breaks none.
         unsafe {

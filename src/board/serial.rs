@@ -63,7 +63,7 @@ pub(super) fn open(uart: pac::UART0) -> Option<(Sender, Receiver)> {
 
 impl Receiver {
     /// The next byte, if one is waiting.
-    pub fn next(&mut self) -> Option<u8> {
+    pub fn take(&mut self) -> Option<u8> {
         self.0.dequeue()
     }
 

@@ -21,7 +21,8 @@ pub const LED_MAP: [[u8; LED_COLUMNS]; LED_ROWS] =
 
 /// P0.24 and P0.25, towards the USB interface chip.
 const TX: u32 = 24;
-const RX: u32 = 25;
+const RX_PIN: usize = 25;
+const RX: u32 = RX_PIN as u32;
 /// PIN_CNF: an input, connected, pulled up, so that an unplugged line reads as idle.
 const INPUT_PULLED_UP: u32 = 3 << 2;
 
@@ -30,7 +31,7 @@ pub fn connect(uart: &pac::UART0) {
     // An output and high before the UART takes it, as an idle line is.
     let _ = pin(TX);
     // SAFETY: a register block that exists for ever; this pin is used by nothing else.
-    set(&unsafe { &*pac::GPIO::ptr() }.pin_cnf[RX as usize], INPUT_PULLED_UP);
+    set(&unsafe { &*pac::GPIO::ptr() }.pin_cnf[RX_PIN], INPUT_PULLED_UP);
     set(&uart.pseltxd, TX);
     set(&uart.pselrxd, RX);
 }
