@@ -1,0 +1,396 @@
+//! What the state machine of a trial promises, whatever is asked of it.
+
+use equipoise::chance::{Chance, Fraction, Sampler};
+use equipoise::design::Arm;
+use equipoise::design::interim::Schedule;
+use equipoise::noise::Laplace;
+use equipoise::plan::{Design, MAX_PATIENTS, Plan};
+use equipoise::trial::{Part, Phase, Trial, TrialError};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+type Small = Trial<8, 16>;
+type Generator = Sampler<Xoshiro256PlusPlus>;
+
+const DESIGNS: [&str; 3] = ["conse", "dp-conse", "interim"];
+
+fn plan(text: &str) -> Plan {
+    Plan::parse(text).unwrap()
+}
+
+fn bytes<const M: usize, const U: usize>(trial: &Trial<M, U>) -> Vec<u8> {
+    let mut out = vec![0; Trial::<M, U>::STATE_BYTES];
+    assert_eq!(trial.encode(&mut out), Some(out.len()));
+    out
+}
+
+/// Whether it went well is not the question.
+fn ignore<T>(_: T) {}
+
+/// Answers coins from a script and draws no noise.
+struct Scripted(Vec<bool>);
+
+impl Chance for Scripted {
+    fn coin(&mut self) -> bool {
+        self.0.pop().unwrap_or(false)
+    }
+    fn biased_coin(&mut self, _: Fraction) -> bool {
+        self.coin()
+    }
+    fn discrete_laplace(&mut self, _: &Laplace) -> i64 {
+        0
+    }
+    fn lap_plus(&mut self, center: u64, _: &Laplace) -> u64 {
+        center
+    }
+}
+
+#[test]
+fn a_second_outcome_a_correction_and_a_late_loss_change_nothing() {
+    for design in DESIGNS {
+        let mut chance = Generator::seed_from_u64(1);
+        let mut trial =
+            Small::new(plan(&format!("design={design} features=2 patients=20 epsilon=1 scale=9"))).unwrap();
+        trial.assign(1, None, &mut chance).unwrap();
+        trial.outcome(1, 4, &mut chance).unwrap();
+        trial.take_touched();
+        let before = bytes(&trial);
+        for y in 0..=9 {
+            trial.outcome(1, y, &mut chance).unwrap();
+        }
+        trial.lost(1, &mut chance).unwrap();
+        assert_eq!(bytes(&trial), before);
+        assert!(trial.take_touched().is_empty());
+    }
+}
+
+#[test]
+fn what_is_refused_is_named_and_changes_nothing() {
+    for design in DESIGNS {
+        let mut chance = Generator::seed_from_u64(2);
+        let mut trial =
+            Trial::<8, 2>::new(plan(&format!("design={design} features=2 patients=4 epsilon=1"))).unwrap();
+        trial.assign(0, None, &mut chance).unwrap();
+        trial.assign(1, None, &mut chance).unwrap();
+        let before = bytes(&trial);
+        trial.take_touched();
+        assert_eq!(trial.outcome(0, 0, &mut chance), Err(TrialError::Unknown));
+        assert_eq!(trial.outcome(3, 0, &mut chance), Err(TrialError::Unknown));
+        assert_eq!(trial.lost(u32::MAX, &mut chance), Err(TrialError::Unknown));
+        assert_eq!(trial.outcome(1, 2, &mut chance), Err(TrialError::Range));
+        assert_eq!(trial.admits(2), Err(TrialError::Feature));
+        assert_eq!(trial.admits(0), Err(TrialError::Full));
+        assert_eq!(bytes(&trial), before);
+        assert!(trial.take_touched().is_empty());
+        for k in 1..=4 {
+            if k > 2 {
+                trial.assign(0, None, &mut chance).unwrap();
+            }
+            trial.outcome(k, 1, &mut chance).unwrap();
+        }
+        let over = if trial.look_due() { TrialError::Closed } else { TrialError::Complete };
+        assert_eq!(trial.assign(0, None, &mut chance), Err(over));
+        trial.close(&mut chance);
+        assert_eq!(trial.assign(0, None, &mut chance), Err(TrialError::Closed));
+    }
+    let nine = plan("features=9 patients=4 epsilon=1");
+    assert!(matches!(Small::new(nine), Err(TrialError::Capacity)));
+}
+
+#[test]
+fn interim_closes_by_itself_when_every_outcome_is_in() {
+    let mut chance = Generator::seed_from_u64(3);
+    let mut trial = Small::new(plan("features=1 patients=3 epsilon=1")).unwrap();
+    for k in 1..=3 {
+        trial.assign(0, None, &mut chance).unwrap();
+        assert_eq!(trial.estimate(0), None);
+        if k != 2 {
+            trial.outcome(k, 1, &mut chance).unwrap();
+        }
+    }
+    assert!(!trial.look_due() && trial.phase() == Phase::Measure);
+    trial.lost(2, &mut chance).unwrap();
+    assert!(trial.look_due());
+    trial.look(&mut chance);
+    assert_eq!(trial.phase(), Phase::Closed);
+    assert!(trial.estimate(0).is_some());
+}
+
+#[test]
+fn only_the_last_patient_with_its_own_tag_is_repeated() {
+    let mut chance = Generator::seed_from_u64(4);
+    let mut trial = Small::new(plan("features=1 patients=9 epsilon=1")).unwrap();
+    let first = trial.assign(0, Some(7), &mut chance).unwrap();
+    assert_eq!(trial.repeat(1, 7), Some(first));
+    assert_eq!(trial.repeat(1, 8), None);
+    assert_eq!(trial.repeat(0, 7), None);
+    trial.assign(0, None, &mut chance).unwrap();
+    assert_eq!(trial.repeat(1, 7), None);
+    assert_eq!(trial.repeat(2, 0), None, "a patient without a tag cannot be repeated");
+}
+
+#[test]
+fn explore_outcomes_that_come_after_half_are_taken_and_not_used() {
+    for design in DESIGNS {
+        let run = |y: u16| {
+            let mut chance = Scripted(vec![]);
+            let mut trial =
+                Small::new(plan(&format!("design={design} features=1 patients=8 epsilon=1 scale=5")))
+                    .unwrap();
+            for _ in 0..5 {
+                trial.assign(0, None, &mut chance).unwrap();
+            }
+            trial.outcome(2, y, &mut chance).unwrap();
+            bytes(&trial)
+        };
+        assert_eq!(run(0), run(5), "{design}");
+    }
+}
+
+#[test]
+fn state_holds_sums_and_not_the_outcomes_of_patients() {
+    // Two patients of one feature on one arm, their outcomes exchanged: the bytes cannot tell.
+    for design in DESIGNS {
+        let run = |outcomes: [u16; 2]| {
+            let mut chance = Scripted(vec![true; 9]);
+            let mut trial =
+                Small::new(plan(&format!("design={design} features=3 patients=40 epsilon=1 scale=1000")))
+                    .unwrap();
+            trial.assign(0, None, &mut chance).unwrap();
+            trial.outcome(1, 1, &mut chance).unwrap();
+            for (k, y) in [2, 3].into_iter().zip(outcomes) {
+                assert_eq!(trial.assign(0, None, &mut chance), Ok(Arm::One));
+                trial.outcome(k, y, &mut chance).unwrap();
+            }
+            bytes(&trial)
+        };
+        assert_eq!(run([123, 877]), run([877, 123]));
+        assert_ne!(run([123, 877]), run([123, 876]), "sums are kept");
+    }
+}
+
+#[test]
+fn a_trial_read_back_from_its_bytes_goes_on_as_if_nothing_had_been() {
+    for design in DESIGNS {
+        for stop in [0, 1, 7, 50, 51, 52, 99] {
+            let text = format!("design={design} features=3 patients=100 epsilon=2 scale=3 reports=2");
+            let mut chance = Generator::seed_from_u64(stop);
+            let mut world = Xoshiro256PlusPlus::seed_from_u64(stop);
+            let mut trial = Small::new(plan(&text)).unwrap();
+            let step = |trial: &mut Small, chance: &mut Generator, word: u64| {
+                let arm = trial.assign((word % 3) as u8, Some(word as u32), chance).unwrap();
+                // Most outcomes at once, some late.
+                let patient =
+                    if word & 64 == 0 { trial.assigned() } else { trial.assigned().saturating_sub(3).max(1) };
+                trial.outcome(patient, (word >> 32 & 3) as u16, chance).unwrap();
+                if trial.unresolved() > 10 {
+                    (1..=trial.assigned()).for_each(|k| trial.lost(k, chance).unwrap());
+                }
+                arm
+            };
+            for _ in 0..stop {
+                step(&mut trial, &mut chance, world.next_u64());
+            }
+            let mut again = Small::decode(&bytes(&trial)).unwrap();
+            assert_eq!(bytes(&again), bytes(&trial));
+            assert_eq!(again.unresolved(), trial.unresolved());
+            assert_eq!(again.next_look(), trial.next_look());
+            let (mut one, mut two) =
+                (Generator::seed_from_u64(stop + 100), Generator::seed_from_u64(stop + 100));
+            for _ in stop..100 {
+                let word = world.next_u64();
+                assert_eq!(step(&mut trial, &mut one, word), step(&mut again, &mut two, word));
+            }
+            trial.close(&mut one);
+            again.close(&mut two);
+            assert_eq!(bytes(&again), bytes(&trial), "{design} from {stop}");
+            (0..3).for_each(|j| assert_eq!(again.estimate(j), trial.estimate(j)));
+        }
+    }
+}
+
+#[test]
+fn every_part_that_changed_is_named() {
+    // Rebuilding a copy from the touched parts alone must give the same bytes after every step.
+    for design in DESIGNS {
+        let text = plan(&format!("design={design} features=4 patients=600 epsilon=1 reports=1"));
+        let mut chance = Generator::seed_from_u64(6);
+        let mut world = Xoshiro256PlusPlus::seed_from_u64(6);
+        let mut trial = Small::new(text).unwrap();
+        trial.take_touched();
+        let mut copy = Small::new(text).unwrap();
+        let mut follow = |trial: &mut Small| {
+            let touched = trial.take_touched();
+            for part in Small::parts().filter(|part| touched.contains(*part)) {
+                let mut out = [0; equipoise::trial::MAX_PART_BYTES];
+                let length = trial.encode_part(part, &mut out);
+                assert_eq!(length, trial.length(part));
+                copy.decode_part(part, &out[..length]).unwrap();
+            }
+            assert_eq!(bytes(&copy), bytes(trial));
+        };
+        for _ in 0..600 {
+            let word = world.next_u64();
+            trial.look(&mut chance);
+            follow(&mut trial);
+            trial.assign((word % 4) as u8, Some(9), &mut chance).unwrap();
+            follow(&mut trial);
+            let k = trial.assigned().saturating_sub((word >> 8 & 7) as u32).max(1);
+            if word & 1 << 40 == 0 {
+                trial.outcome(k, (word >> 50 & 1) as u16, &mut chance).unwrap();
+            } else {
+                trial.lost(k, &mut chance).unwrap();
+            }
+            follow(&mut trial);
+            if trial.unresolved() > 12 {
+                for k in 1..=trial.assigned() {
+                    trial.lost(k, &mut chance).unwrap();
+                    follow(&mut trial);
+                }
+            }
+        }
+        trial.close(&mut chance);
+        follow(&mut trial);
+    }
+}
+
+#[test]
+fn looks_fall_at_growing_public_counts_the_last_of_explore_at_half() {
+    for (features, patients, reports) in
+        [(1, 2, 0), (1, 3, 8), (10, 20_000, 0), (1, MAX_PATIENTS, 8), (64, MAX_PATIENTS, 3), (64, 100, 0)]
+    {
+        let plan = plan(&format!("features={features} patients={patients} epsilon=1 reports={reports}"));
+        let explore = Schedule::explore_looks(&plan);
+        let all: Vec<u32> = (0..).map_while(|done| Schedule::next(&plan, done)).collect();
+        assert_eq!(all.len(), usize::from(explore) + reports);
+        assert_eq!(all[usize::from(explore) - 1], plan.half());
+        assert!(all.is_sorted() && *all.last().unwrap() < patients);
+        assert!(explore == 1 || all[0] >= 80 * features);
+    }
+    let twenty_thousand = plan("features=10 patients=20000 epsilon=1");
+    let all: Vec<u32> = (0..).map_while(|done| Schedule::next(&twenty_thousand, done)).collect();
+    assert_eq!(all, [953, 1525, 2441, 3906, 6250, 10_000]);
+}
+
+#[test]
+fn noise_is_drawn_ahead_once_a_feature_and_look() {
+    let mut chance = Generator::seed_from_u64(7);
+    let mut trial = Small::new(plan("features=5 patients=20 epsilon=1")).unwrap();
+    assert_eq!((0..9).filter(|_| trial.draw_ahead(&mut chance)).count(), 5);
+    assert_eq!((0..9).filter(|_| trial.draw_ahead(&mut chance)).count(), 0);
+    while trial.phase() == Phase::Explore {
+        let k = trial.assigned() + 1;
+        trial.assign(0, None, &mut chance).unwrap();
+        trial.outcome(k, 1, &mut chance).unwrap();
+    }
+    assert_eq!((0..9).filter(|_| trial.draw_ahead(&mut chance)).count(), 5);
+}
+
+/// The touched parts of two operations, to compare what storage would see of them.
+fn lengths(
+    trial: &mut Small,
+    operation: impl FnOnce(&mut Small),
+) -> Vec<(std::mem::Discriminant<Part>, usize)> {
+    trial.take_touched();
+    operation(trial);
+    let touched = trial.take_touched();
+    let parts = Small::parts().filter(|part| touched.contains(*part));
+    parts.map(|part| (std::mem::discriminant(&part), trial.length(part))).collect()
+}
+
+#[test]
+fn storage_sees_no_difference_between_outcomes_losses_features_and_arms() {
+    for design in ["dp-conse", "interim"] {
+        let text = plan(&format!("design={design} features=4 patients=40 epsilon=1"));
+        for (heads, feature) in [(false, 0), (true, 3)] {
+            let fresh = || {
+                let mut chance = Scripted(vec![heads; 40]);
+                let mut trial = Small::new(text).unwrap();
+                trial.assign(0, None, &mut chance).unwrap();
+                trial.outcome(1, 1, &mut chance).unwrap();
+                (trial, chance)
+            };
+            let (mut trial, mut chance) = fresh();
+            let assign = lengths(&mut trial, |t| ignore(t.assign(feature, None, &mut chance)));
+            let outcome = lengths(&mut trial, |t| ignore(t.outcome(2, 1, &mut chance)));
+            let (mut trial, mut chance) = fresh();
+            assert_eq!(lengths(&mut trial, |t| ignore(t.assign(1, None, &mut chance))), assign);
+            assert_eq!(lengths(&mut trial, |t| ignore(t.lost(2, &mut chance))), outcome);
+        }
+    }
+}
+
+#[test]
+fn no_plan_and_no_sequence_of_requests_panics_or_overflows() {
+    let mut world = Xoshiro256PlusPlus::seed_from_u64(8);
+    let ends = ["features=1", "features=8"];
+    let horizons = ["patients=2", "patients=3", "patients=40", "patients=10000000"];
+    let scales = ["scale=1", "scale=65535"];
+    let rest = [
+        "alpha=0 epsilon=1/1000 beta=1/1000000",
+        "alpha=1 epsilon=20 beta=999999/1000000",
+        "alpha=1/3 epsilon=1 beta=1/2 reports=8",
+    ];
+    for design in Design::ALL {
+        for case in 0..ends.len() * horizons.len() * scales.len() * rest.len() {
+            let pick = |from: &[&str], by: usize| from[case / by % from.len()].to_owned();
+            let text = [
+                format!("design={design}"),
+                pick(&ends, 1),
+                pick(&horizons, 2),
+                pick(&scales, 8),
+                pick(&rest, 16),
+            ];
+            let plan = plan(&text.join(" "));
+            let mut chance = Generator::seed_from_u64(case as u64);
+            let mut trial = Small::new(plan).unwrap();
+            for _ in 0..400 {
+                let word = world.next_u64();
+                let (k, y) = ((word >> 16) as u32 % (trial.assigned() + 2), (word >> 48) as u16);
+                match word % 16 {
+                    0..=6 => ignore(trial.assign((word >> 8) as u8 % 9, Some(word as u32), &mut chance)),
+                    7..=11 => {
+                        ignore(trial.outcome(k, y % (plan.scale().saturating_add(1)).max(1), &mut chance))
+                    }
+                    12 => ignore(trial.outcome(k, plan.scale(), &mut chance)),
+                    13 => ignore(trial.lost(k, &mut chance)),
+                    14 => ignore(trial.draw_ahead(&mut chance)),
+                    _ if word >> 56 == 0 => trial.close(&mut chance),
+                    _ => trial = Small::decode(&bytes(&trial)).unwrap(),
+                }
+                (0..9).for_each(|j| ignore(trial.estimate(j).map(|e| e.in_millionths())));
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_state_is_refused_or_harmless() {
+    let mut world = Xoshiro256PlusPlus::seed_from_u64(9);
+    for design in DESIGNS {
+        let mut chance = Generator::seed_from_u64(9);
+        let mut trial =
+            Small::new(plan(&format!("design={design} features=8 patients=30 epsilon=1"))).unwrap();
+        for k in 1..=20 {
+            trial.assign((k % 8) as u8, None, &mut chance).unwrap();
+            trial.outcome(k, 1, &mut chance).unwrap();
+        }
+        let good = bytes(&trial);
+        assert!(Small::decode(&good[1..]).is_none() && Small::decode(&[]).is_none());
+        for _ in 0..3000 {
+            let mut bad = good.clone();
+            for _ in 0..1 + world.next_u64() % 4 {
+                let at = world.next_u64() as usize % bad.len();
+                bad[at] = world.next_u64() as u8;
+            }
+            if let Some(mut trial) = Small::decode(&bad) {
+                for _ in 0..4 {
+                    ignore(trial.assign((world.next_u64() % 8) as u8, None, &mut chance));
+                    ignore(trial.outcome(trial.assigned(), 1, &mut chance));
+                }
+                trial.close(&mut chance);
+                (0..8).for_each(|j| ignore(trial.estimate(j).map(|e| e.in_millionths())));
+            }
+        }
+    }
+}
