@@ -6,6 +6,17 @@
 //! serial line -> wire::Request -> Device -> Trial (one Design) -> journal (durable) -> wire::Reply -> serial line
 //! ```
 #![cfg_attr(not(any(test, feature = "host")), no_std)]
+// The core must not be able to panic. (The command line and the tests may; so these are not in Cargo.toml.)
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::unreachable
+    )
+)]
 
 #[cfg(all(target_os = "none", feature = "firmware"))]
 pub mod board;

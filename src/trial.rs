@@ -149,6 +149,7 @@ struct Last {
 }
 
 /// Features and rules of the trial's design.
+#[allow(clippy::large_enum_variant, reason = "one trial in static memory; there is no heap to box into")]
 #[derive(Clone, Debug)]
 enum Rules<const M: usize> {
     Conse(Conse, [conse::Feature; M]),

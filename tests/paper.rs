@@ -167,9 +167,9 @@ impl Paper {
                     threshold += 2.0 * self.c_e(e);
                 }
                 let best = mu[0].max(mu[1]);
-                for i in 0..2 {
-                    if best - mu[i] > threshold {
-                        self.alive[j][i] = false;
+                for (alive, mu) in self.alive[j].iter_mut().zip(mu) {
+                    if best - mu > threshold {
+                        *alive = false;
                     }
                 }
             }
