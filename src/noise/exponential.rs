@@ -29,10 +29,15 @@ const HALVINGS: u32 = 5;
 /// What the tabulated rate lies below the stated one: 2^-50.
 const MARGIN: u128 = 1 << (POINT - 50);
 
-/// Gives every threshold with its lane, and returns L.
-pub(super) fn thresholds(rate: Rate, mut put: impl FnMut(u32, u64)) -> u32 {
+/// L, the number of digits: the least with rate 2^L >= 8.
+pub(super) fn digits(rate: Rate) -> u32 {
     let (num, den) = (u128::from(rate.num), u128::from(rate.den));
-    let digits = (0..MOST_DIGITS).find(|l| num << l >= LEAST_TAIL * den).unwrap_or(MOST_DIGITS);
+    (0..MOST_DIGITS).find(|l| num << l >= LEAST_TAIL * den).unwrap_or(MOST_DIGITS)
+}
+
+/// Gives every lane from 0 to L with its threshold.
+pub(super) fn thresholds(rate: Rate, digits: u32, mut put: impl FnMut(u32, u64)) {
+    let (num, den) = (u128::from(rate.num), u128::from(rate.den));
     let halvings = HALVINGS.saturating_sub(digits);
 
     let mut power = exp_minus(fraction(num, den << halvings) - (MARGIN >> halvings));
@@ -45,7 +50,6 @@ pub(super) fn thresholds(rate: Rate, mut put: impl FnMut(u32, u64)) -> u32 {
         power = times(power, power);
     }
     put(digits, low_word(above(power)));
-    digits
 }
 
 /// num/den below 1, rounded down, by long division.
@@ -73,7 +77,7 @@ const fn times(a: u128, b: u128) -> u128 {
     const WORD: u32 = u64::BITS;
     const LOW: u128 = u64::MAX as u128;
     let (a1, a0, b1, b0) = (a >> WORD, a & LOW, b >> WORD, b & LOW);
-    let upper = a1 * b0 + (a0 * b0 >> WORD);
+    let upper = a1 * b0 + ((a0 * b0) >> WORD);
     let lower = a0 * b1 + (upper & LOW);
     let high = a1 * b1 + (upper >> WORD) + (lower >> WORD);
     // The product is high 2^128 + (lower mod 2^64) 2^64 + ..; the point moves by 126 of its places.
