@@ -1,5 +1,7 @@
 //! The log finds every change.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
