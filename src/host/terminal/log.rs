@@ -33,6 +33,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::wire::Hex;
+
 /// Stands for the hash before the first line; the number is the version of the format.
 pub const GENESIS: &str = "equipoise log 1";
 
@@ -225,14 +227,7 @@ fn head_of(hashes: &[String]) -> Head {
 
 fn chain(before: &str, body: &[u8]) -> String {
     let digest = Sha256::new().chain_update(before).chain_update(body).finalize();
-    hex(&digest)
-}
-
-/// Lowercase hex digits.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.map(|digit| char::from(if digit < 10 { b'0' + digit } else { b'a' + digit - 10 })).collect()
+    Hex(&digest).to_string()
 }
 
 fn entries(bytes: &[u8]) -> Result<Vec<Entry>, LogError> {

@@ -6,5 +6,11 @@
 //!                              log (what was asked and answered)
 //! ```
 
+pub mod bedside;
+pub mod client;
+pub mod failure;
+pub mod link;
 pub mod log;
+pub mod register;
+pub mod screen;
 pub mod trial_file;

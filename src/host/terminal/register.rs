@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::log::{Entry, Event};
+use crate::design::Arm;
 
 /// Longest patient code.
 pub const MAX_CODE: usize = 24;
@@ -23,7 +24,7 @@ pub struct Patient {
     /// Kind of patient.
     pub feature: u8,
     /// What the device answered.
-    pub arm: bool,
+    pub arm: Arm,
     /// When it did.
     pub since: Timestamp,
 }
@@ -71,7 +72,7 @@ impl Register {
             }
             Event::Arm { code, patient, feature, arm, .. } => {
                 let since = entry.time.parse().unwrap_or_default();
-                let (number, feature, arm) = (*patient, *feature, *arm == 1);
+                let (number, feature, arm) = (*patient, *feature, Arm::from_bit(*arm == 1));
                 self.codes.insert(code.clone(), number);
                 self.waiting.insert(number, Patient { code: code.clone(), number, feature, arm, since });
                 self.pending = None;
@@ -117,7 +118,9 @@ impl Register {
     /// The code of a number.
     #[must_use]
     pub fn code(&self, number: u32) -> Option<&str> {
-        self.codes.iter().find(|(_, known)| **known == number).map(|(code, _)| code.as_str())
+        let waiting = self.waiting.get(&number).map(|patient| patient.code.as_str());
+        let known = || self.codes.iter().find(|(_, known)| **known == number).map(|(code, _)| code.as_str());
+        waiting.or_else(known)
     }
 
     /// Was this patient's outcome handed over or declared lost?

@@ -17,6 +17,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::design::Arm;
 use crate::plan::{Key, Plan};
 
 /// The example that ships with the program.
@@ -154,9 +155,9 @@ impl TrialFile {
 
     /// The name of an arm.
     #[must_use]
-    pub fn arm_name(&self, arm: bool) -> &str {
+    pub fn arm_name(&self, arm: Arm) -> &str {
         let [zero, one] = &self.arms;
-        if arm { one } else { zero }
+        if arm == Arm::One { one } else { zero }
     }
 
     /// The feature of this name or number, exactly as written in the file.
@@ -238,7 +239,7 @@ mod tests {
         assert_eq!(trial.feature("4"), None);
         assert_eq!(trial.outcome("yes"), Some(1));
         assert_eq!(trial.outcome("2"), None);
-        assert_eq!(trial.arm_name(true), "Early walking");
+        assert_eq!(trial.arm_name(Arm::One), "Early walking");
     }
 
     #[test]

@@ -1,0 +1,367 @@
+//! One request, one answer, over a line that may lose, garble or delay either.
+//!
+//! **Retry.** A request without a readable answer is sent again, the same line byte for byte; the protocol makes
+//! that safe. Before a repeat goes an empty line, which ends whatever half a line noise left behind. When the
+//! line broke, it is opened again first, so unplugging and plugging in is no more than a delay.
+//!
+//! **Whose answer?** Answers come in the order of the requests, and one that names a patient must name the right
+//! one. After a request had to be repeated, a late second answer to it may still be on its way; then the next
+//! request waits for the answer to a `HELLO`, and everything before that is thrown away.
+//!
+//! **Certainty.** [`AskError::Refused`] says whether the refusal answers the only copy that was sent. If not, an
+//! earlier copy may have been accepted.
+
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::link::{self, Link, LinkError, Port};
+use crate::wire::{Framer, LINE_LIMIT, Reply, Request, Row, State, Status, TrialId, Word};
+
+/// How long one copy of a request waits for its answer.
+const PATIENCE: Duration = Duration::from_millis(1000);
+/// How often a request is sent before the device counts as silent.
+const TRIES: u32 = 4;
+/// Bytes of one read.
+const CHUNK: usize = 256;
+/// Unreadable bytes after which a line counts as babble.
+const BABBLE: usize = 8;
+/// How much of what a stranger says is kept.
+const HEARD: usize = 256;
+
+/// Where the line comes from.
+pub enum Source {
+    /// A port of this machine.
+    Port(Port),
+    /// Something else, with its name: a board inside this process.
+    Other(String, Box<dyn FnMut() -> io::Result<Box<dyn Link>> + Send>),
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AskError {
+    /// No device.
+    Link(LinkError),
+    /// The device said no.
+    Refused {
+        /// Its word.
+        word: Word,
+        /// What it added.
+        detail: String,
+        /// Was only one copy of the request sent?
+        certain: bool,
+    },
+}
+
+impl From<LinkError> for AskError {
+    fn from(error: LinkError) -> Self {
+        Self::Link(error)
+    }
+}
+
+/// Who answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// Version of the device's program.
+    pub version: String,
+    /// What it is doing.
+    pub state: State,
+}
+
+/// A report as the device sent it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// One row a feature that has an estimate.
+    pub rows: Vec<Row>,
+    /// The MAC over trial, plan and rows.
+    pub mac: [u8; crate::wire::MAC_BYTES],
+    /// The name of the trial.
+    pub trial: TrialId,
+}
+
+struct Open {
+    name: String,
+    link: Box<dyn Link>,
+    framer: Framer,
+    unread: Vec<u8>,
+    /// What was received before the device was known, to say what else is there.
+    heard: Vec<u8>,
+    /// A late answer to an earlier request may still come.
+    stale: bool,
+}
+
+/// A line to a device, opened when needed.
+pub struct Client {
+    source: Source,
+    open: Option<Open>,
+    hello: Option<Hello>,
+}
+
+impl Client {
+    /// A client that has not opened its line yet.
+    #[must_use]
+    pub const fn new(source: Source) -> Self {
+        Self { source, open: None, hello: None }
+    }
+
+    /// A client on a port.
+    #[must_use]
+    pub const fn on(port: Port) -> Self {
+        Self::new(Source::Port(port))
+    }
+
+    /// The port in use, if the line is open.
+    #[must_use]
+    pub fn port(&self) -> Option<&str> {
+        self.open.as_ref().map(|open| open.name.as_str())
+    }
+
+    /// Opens the line if it is not, and makes sure that a device answers.
+    ///
+    /// # Errors
+    /// Why there is no device.
+    pub fn connect(&mut self) -> Result<Hello, LinkError> {
+        match (&self.open, &self.hello) {
+            (Some(_), Some(hello)) => Ok(hello.clone()),
+            _ => self.reconnect(),
+        }
+    }
+
+    fn reconnect(&mut self) -> Result<Hello, LinkError> {
+        (self.open, self.hello) = (None, None);
+        let (open, hello) = match &mut self.source {
+            Source::Other(name, make) => {
+                let link = make().map_err(|error| LinkError::Gone(name.clone(), error.to_string()))?;
+                greet(name.clone(), link)?
+            }
+            Source::Port(port) => {
+                let mut errors = Vec::new();
+                let attempt = |path: &Path| greet(path.display().to_string(), link::open(path)?);
+                let candidates = port.candidates();
+                let found = candidates.iter().find_map(|p| attempt(p).map_err(|e| errors.push(e)).ok());
+                match (found, errors.pop()) {
+                    (Some(found), _) => found,
+                    (None, None) => return Err(LinkError::NoneFound),
+                    (None, Some(error)) if *port != Port::Auto => return Err(error),
+                    (None, Some(error)) => {
+                        errors.push(error);
+                        return Err(LinkError::NoneFits(errors));
+                    }
+                }
+            }
+        };
+        self.open = Some(open);
+        self.hello = Some(hello.clone());
+        Ok(hello)
+    }
+
+    /// Asks `request` until `take` finds its answer among the replies.
+    ///
+    /// # Errors
+    /// The device refused, or none answered.
+    pub fn ask<T>(
+        &mut self,
+        request: &Request,
+        mut take: impl FnMut(&Reply<'_>) -> Option<T>,
+    ) -> Result<T, AskError> {
+        let line = request.to_line().ok_or_else(|| AskError::Refused {
+            word: Word::Length,
+            detail: "the request does not fit one line".to_owned(),
+            certain: true,
+        })?;
+        let mut copies = 0;
+        let mut broken = None;
+        while copies < TRIES {
+            self.connect()?;
+            let Some(open) = &mut self.open else { continue };
+            match open.exchange(line.as_bytes(), copies, &mut copies, &mut take) {
+                Ok(Some(Ok(answer))) => return Ok(answer),
+                Ok(Some(Err((word, detail)))) => {
+                    return Err(AskError::Refused { word, detail, certain: copies == 1 });
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    broken = Some(LinkError::Gone(open.name.clone(), error.to_string()));
+                    self.open = None;
+                    copies += 1;
+                }
+            }
+        }
+        let name = self.port().unwrap_or_default().to_owned();
+        self.open = None;
+        Err(broken.unwrap_or(LinkError::Silent(name)).into())
+    }
+
+    /// Who is there, asked anew.
+    ///
+    /// # Errors
+    /// The device refused, or none answered.
+    pub fn hello(&mut self) -> Result<Hello, AskError> {
+        let hello = self.ask(&Request::Hello, hello)?;
+        self.hello = Some(hello.clone());
+        Ok(hello)
+    }
+
+    /// The public facts of the trial.
+    ///
+    /// # Errors
+    /// The device refused, or none answered.
+    pub fn status(&mut self) -> Result<Status, AskError> {
+        self.ask(&Request::Status, |reply| match reply {
+            Reply::Status(status) => Some(*status),
+            _ => None,
+        })
+    }
+
+    /// The whole report; asked again if a row got lost.
+    ///
+    /// # Errors
+    /// The device refused, or none answered.
+    pub fn report(&mut self) -> Result<Report, AskError> {
+        for _ in 0..TRIES {
+            let mut rows = Vec::new();
+            let report = self.ask(&Request::Report, |reply| match reply {
+                Reply::Row(row) => {
+                    rows.push(*row);
+                    None
+                }
+                Reply::End { rows: count, mac, trial } => Some((*count, *mac, *trial)),
+                _ => None,
+            });
+            let (count, mac, trial) = report?;
+            if rows.len() == usize::from(count) {
+                return Ok(Report { rows, mac, trial });
+            }
+            if let Some(open) = &mut self.open {
+                open.stale = true;
+            }
+        }
+        Err(LinkError::Silent(self.port().unwrap_or_default().to_owned()).into())
+    }
+}
+
+/// A taken answer, or a refusal with its detail.
+type Answer<T> = Result<T, (Word, String)>;
+
+impl Open {
+    /// Sends one copy and waits for its answer; `None` if none came that could be read.
+    fn exchange<T>(
+        &mut self,
+        line: &[u8],
+        before: u32,
+        copies: &mut u32,
+        take: &mut impl FnMut(&Reply<'_>) -> Option<T>,
+    ) -> io::Result<Option<Answer<T>>> {
+        if self.stale && before == 0 {
+            self.stale = self.copy(b"\nHELLO*49D6\n", &mut hello)?.is_none();
+            if self.stale {
+                *copies += 1;
+                return Ok(None);
+            }
+        }
+        *copies += 1;
+        if before > 0 {
+            self.link.send(b"\n")?;
+        }
+        let answer = self.copy(line, take)?;
+        self.stale |= answer.is_none();
+        Ok(answer)
+    }
+
+    fn copy<T>(
+        &mut self,
+        line: &[u8],
+        take: &mut impl FnMut(&Reply<'_>) -> Option<T>,
+    ) -> io::Result<Option<Answer<T>>> {
+        self.link.send(line)?;
+        let deadline = Instant::now() + PATIENCE;
+        while let Some(line) = self.line(deadline)? {
+            let Ok(reply) = Reply::parse(&line) else { continue };
+            if let Some(answer) = take(&reply) {
+                return Ok(Some(Ok(answer)));
+            }
+            if let Reply::Refused(refusal) = &reply {
+                let word = refusal.word();
+                let text = refusal.to_string();
+                let detail = text.strip_prefix(word.name()).unwrap_or_default().trim();
+                return Ok(match word {
+                    Word::Checksum | Word::Length | Word::Syntax => None,
+                    _ => Some(Err((word, detail.to_owned()))),
+                });
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next line; `None` when the deadline passes.
+    fn line(&mut self, deadline: Instant) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            let mut found = None;
+            let mut used = 0;
+            for byte in &self.unread {
+                used += 1;
+                if let Some(line) = self.framer.push(*byte) {
+                    found = Some(line.to_vec());
+                    break;
+                }
+            }
+            self.unread.drain(..used);
+            if found.is_some() {
+                return Ok(found);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            let mut chunk = [0; CHUNK];
+            let count = self.link.receive(&mut chunk, left)?;
+            self.unread.extend(chunk.iter().take(count));
+            self.heard.extend(chunk.iter().take(count.min(HEARD.saturating_sub(self.heard.len()))));
+        }
+    }
+}
+
+fn hello(reply: &Reply<'_>) -> Option<Hello> {
+    match reply {
+        Reply::Hello { version, state, .. } => Some(Hello { version: (*version).to_owned(), state: *state }),
+        _ => None,
+    }
+}
+
+/// Makes sure that an equipoise device is at the other end, or says what else is.
+fn greet(name: String, link: Box<dyn Link>) -> Result<(Open, Hello), LinkError> {
+    let mut open =
+        Open { name, link, framer: Framer::new(), unread: Vec::new(), heard: Vec::new(), stale: false };
+    for _ in 0..2 {
+        match open.greeting() {
+            Ok(Some(hello)) => return Ok((open, hello)),
+            Ok(None) => {}
+            Err(error) => return Err(LinkError::Gone(open.name, error.to_string())),
+        }
+    }
+    let heard = &open.heard;
+    let plain = |b: &u8| b.is_ascii_graphic() || b.is_ascii_whitespace();
+    let strange = heard.iter().filter(|b| !plain(b)).count();
+    Err(if heard.is_empty() {
+        LinkError::Silent(open.name)
+    } else if strange * 4 > heard.len() || heard.len() < BABBLE {
+        LinkError::Babble(open.name)
+    } else {
+        let text = String::from_utf8_lossy(heard).trim().chars().take(LINE_LIMIT / 2).collect();
+        LinkError::Stranger(open.name, text)
+    })
+}
+
+impl Open {
+    fn greeting(&mut self) -> io::Result<Option<Hello>> {
+        self.link.send(b"\nHELLO*49D6\n")?;
+        let deadline = Instant::now() + PATIENCE;
+        while let Some(line) = self.line(deadline)? {
+            if let Some(hello) = Reply::parse(&line).ok().as_ref().and_then(hello) {
+                self.heard.clear();
+                return Ok(Some(hello));
+            }
+        }
+        Ok(None)
+    }
+}

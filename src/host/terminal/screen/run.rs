@@ -1,0 +1,140 @@
+//! The screen in a real terminal: keys and drawing in one thread, device and log in another.
+//!
+//! The thread at the device asks for the public facts every second, takes orders in between, and settles an
+//! enrolment left pending by an unplugged device or an earlier terminal before it does anything else. When the
+//! screen is left, the program may end while that thread waits for the device: log and device are safe at any
+//! moment, and the next start goes on.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ratatui::crossterm::event::{self, Event as Input, KeyEventKind};
+
+use super::view::view;
+use super::{Model, News, Order};
+use crate::host::terminal::bedside::Bedside;
+use crate::host::terminal::failure::Failure;
+
+/// How often the device is asked for the public facts.
+const POLL: Duration = Duration::from_secs(1);
+/// How soon news is on the screen.
+const FRAME: Duration = Duration::from_millis(50);
+
+/// Shows the screen until the person leaves it.
+///
+/// # Errors
+/// The terminal cannot be used.
+pub fn run(bedside: Bedside) -> Result<(), Failure> {
+    let mut model = Model::new(bedside.trial().clone(), Timestamp::now(), colour());
+    let (order_to, orders) = channel();
+    let (news_to, news) = channel();
+    std::thread::spawn(move || work(bedside, &orders, &news_to));
+    let mut terminal = ratatui::try_init().map_err(unusable)?;
+    let shown = show(&mut terminal, &mut model, &order_to, &news);
+    ratatui::restore();
+    shown.map_err(unusable)
+}
+
+fn unusable(error: std::io::Error) -> Failure {
+    Failure::Usage(format!("this terminal cannot show the screen: {error}"))
+}
+
+/// Colour unless the user asked for none (see no-color.org) or the terminal has none.
+fn colour() -> bool {
+    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb" && term != "vt100")
+}
+
+fn show(
+    terminal: &mut ratatui::DefaultTerminal,
+    model: &mut Model,
+    orders: &Sender<Order>,
+    news: &Receiver<News>,
+) -> std::io::Result<()> {
+    while !model.quit {
+        model.now = Timestamp::now();
+        news.try_iter().for_each(|news| model.news(news));
+        terminal.draw(|frame| view(model, frame))?;
+        if event::poll(FRAME)?
+            && let Input::Key(key) = event::read()?
+            && key.kind == KeyEventKind::Press
+            && let Some(order) = model.key(key)
+            && orders.send(order).is_err()
+        {
+            model.news(News::Failed("the thread at the device ended: start the terminal again".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Works at the device until the screen is gone.
+pub fn work(mut bedside: Bedside, orders: &Receiver<Order>, news: &Sender<News>) {
+    let mut told = None;
+    loop {
+        let health = keep_up(&mut bedside, news);
+        // The same trouble is told once, not every second.
+        if health != told {
+            if let Some(trouble) = &health {
+                let _ = news.send(trouble.clone());
+            }
+            told = health;
+        }
+        let waiting = bedside.register().waiting().cloned().collect();
+        if news.send(News::Waiting(waiting)).is_err() {
+            return;
+        }
+        match orders.recv_timeout(POLL) {
+            Ok(order) => {
+                told = None;
+                let answer = obey(&mut bedside, order);
+                let _ = news.send(answer);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+/// Asks for the facts and settles what is pending; gives what is wrong.
+fn keep_up(bedside: &mut Bedside, news: &Sender<News>) -> Option<News> {
+    let pending = bedside.register().pending().map(|pending| pending.code.clone());
+    if let Some(code) = pending {
+        let _ = news.send(News::Pending(code));
+    }
+    let settled = bedside.status().and_then(|status| {
+        let port = bedside.client().port().unwrap_or_default().to_owned();
+        let _ = news.send(News::Connected(port));
+        let _ = news.send(News::Progress(status));
+        bedside.resume()
+    });
+    match settled {
+        Ok(Some(patient)) => {
+            let _ = news.send(News::Enrolled(patient));
+            bedside.status().ok().map(News::Progress)
+        }
+        Ok(None) => None,
+        Err(Failure::NoDevice(error)) => Some(News::Disconnected(error.to_string())),
+        Err(other) => Some(News::Failed(other.to_string())),
+    }
+}
+
+fn obey(bedside: &mut Bedside, order: Order) -> News {
+    let enrolment = matches!(order, Order::Enrol { .. });
+    let answer = match order {
+        Order::Enrol { code, feature } => bedside.enrol(&code, feature).map(News::Enrolled),
+        Order::Outcome { number, y } => bedside.outcome(number, y).map(|()| News::Recorded(number)),
+        Order::Lost { number } => bedside.lost(number).map(|()| News::Recorded(number)),
+    };
+    match answer {
+        Ok(news) => news,
+        // It is in the log and will be asked again.
+        Err(Failure::NoDevice(error)) if enrolment && bedside.register().pending().is_some() => {
+            News::Disconnected(error.to_string())
+        }
+        Err(Failure::NoDevice(error)) => {
+            News::Failed(format!("Not done: {error}. Please enter it again later."))
+        }
+        Err(other) => News::Failed(other.to_string()),
+    }
+}

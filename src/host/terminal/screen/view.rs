@@ -1,0 +1,348 @@
+//! Draws the bedside screen; 80 columns and 24 rows are enough, and colour is never needed to read it.
+//!
+//! ```text
+//! title, connection          what the trial is, whether the device is there
+//! progress                   patients, phase, next look
+//! the scene                  list, form or arm
+//! message                    the last thing that happened, or the last error in words
+//! keys                       what can be pressed now
+//! ```
+
+use jiff::Timestamp;
+use ratatui::Frame;
+use ratatui::layout::{Alignment, Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Paragraph, Wrap};
+
+use super::{Connection, Model, Scene, letters};
+use crate::host::terminal::register::Patient;
+use crate::trial::Phase;
+use crate::wire::NextLook;
+
+/// The smallest screen that can be drawn.
+const SMALLEST: (u16, u16) = (60, 18);
+const BAR: usize = 30;
+
+/// Draws the whole screen.
+pub fn view(model: &Model, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        let (width, height) = SMALLEST;
+        frame.render_widget(
+            Paragraph::new(format!("This window is too small: {width}x{height} at least.")),
+            area,
+        );
+        return;
+    }
+    let rows = [Constraint::Length(4), Constraint::Min(8), Constraint::Length(3), Constraint::Length(1)];
+    let [top, middle, message, keys] = Layout::vertical(rows).areas(area);
+    header(model, frame, top);
+    scene(model, frame, middle);
+    let style = if model.error { bold().patch(colour(model, Color::Red)) } else { Style::new() };
+    let mark = if model.error { "! " } else { "" };
+    let text = Paragraph::new(format!("{mark}{}", model.message)).style(style).wrap(Wrap { trim: true });
+    frame.render_widget(text.block(Block::new().borders(Borders::TOP)), message);
+    let keys_line =
+        Line::from(format!(" {}", help(model))).style(Style::new().add_modifier(Modifier::REVERSED));
+    frame.render_widget(Paragraph::new(keys_line).style(Style::new().add_modifier(Modifier::REVERSED)), keys);
+}
+
+fn bold() -> Style {
+    Style::new().add_modifier(Modifier::BOLD)
+}
+
+const fn colour(model: &Model, colour: Color) -> Style {
+    if model.colour { Style::new().fg(colour) } else { Style::new() }
+}
+
+fn header(model: &Model, frame: &mut Frame<'_>, area: Rect) {
+    let (state, style) = match &model.connection {
+        Connection::Looking => ("looking for the device".to_owned(), Style::new()),
+        Connection::Up(port) => (format!("connected: {port}"), colour(model, Color::Green)),
+        Connection::Down(_) => ("NO DEVICE".to_owned(), bold().patch(colour(model, Color::Red))),
+    };
+    let room = usize::from(area.width).saturating_sub(model.trial.title.chars().count() + 8);
+    let state = Span::styled(format!(" {} ", cut(&state, room)), style);
+    let block = Block::bordered()
+        .title(Span::styled(format!(" {} ", model.trial.title), bold()))
+        .title(Line::from(state).alignment(Alignment::Right));
+    let lines = model.status.map_or_else(
+        || vec![Line::from("The device has not told its state yet.")],
+        |status| {
+            let share = f64::from(status.assigned) / f64::from(status.patients.max(1));
+            let full = (share * BAR as f64) as usize;
+            let bar = format!("{}{}", "█".repeat(full), "░".repeat(BAR.saturating_sub(full)));
+            let phase = match status.phase {
+                Phase::Explore => "explore (both arms by coin)",
+                Phase::Measure => "measure (the better arm mostly)",
+                Phase::Closed => "closed (see: equipoise report)",
+            };
+            let look = match status.next_look {
+                NextLook::After(patient) => format!("next look after patient {patient}"),
+                NextLook::AtClose => "next look at the close".to_owned(),
+                NextLook::None => format!("looks so far {}", status.looks),
+            };
+            vec![
+                Line::from(format!(
+                    "Patients {} of {}  {bar}  {:.0} %",
+                    status.assigned,
+                    status.patients,
+                    (share * 100.0).floor()
+                )),
+                Line::from(format!("Phase {phase}, {look}")),
+            ]
+        },
+    );
+    frame.render_widget(Paragraph::new(lines).block(block), area);
+}
+
+fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
+    match &model.scene {
+        Scene::List => list(model, frame, area),
+        Scene::Arm(patient) => arm(model, patient, frame, area),
+        Scene::Help => lines(frame, area, "Help", HELP.lines().map(Line::from).collect()),
+        Scene::Code { text } => {
+            let number = model.status.map_or(1, |status| status.assigned + 1);
+            let form = vec![
+                Line::default(),
+                Line::from(format!("  The next patient will be number {number}.")),
+                Line::default(),
+                Line::from(vec![Span::raw("  Patient code:  "), Span::styled(format!("{text}_"), bold())]),
+                Line::default(),
+                Line::from("  Letters, digits, - _ . or /, as in the ward's list."),
+            ];
+            lines(frame, area, "Enrol a patient", form);
+        }
+        Scene::Feature { code, choice } => {
+            choices(
+                model,
+                frame,
+                area,
+                "Enrol a patient",
+                &format!("Patient {code} is"),
+                &model.trial.features,
+                *choice,
+            );
+        }
+        Scene::SureEnrol { code, choice } => {
+            let feature = model.trial.features.get(*choice).map_or("", String::as_str);
+            let text = format!("Enrol patient {code}, {feature}?");
+            sure(frame, area, "Enrol a patient", &text, "An enrolment cannot be taken back.");
+        }
+        Scene::Asking { what, enrolment } => asking(model, frame, area, what, *enrolment),
+        Scene::Outcome { patient, choice } => {
+            let labels = model.trial.labels.as_deref().unwrap_or_default();
+            let question =
+                format!("Patient {}, number {}: {}", patient.code, patient.number, model.trial.question);
+            choices(model, frame, area, "Outcome", &question, labels, *choice);
+        }
+        Scene::Number { patient, text } => {
+            let scale = model.trial.plan.scale();
+            let form = vec![
+                Line::default(),
+                Line::from(format!(
+                    "  Patient {}, number {}: {}",
+                    patient.code, patient.number, model.trial.question
+                )),
+                Line::default(),
+                Line::from(vec![
+                    Span::raw(format!("  0 to {scale}:  ")),
+                    Span::styled(format!("{text}_"), bold()),
+                ]),
+            ];
+            lines(frame, area, "Outcome", form);
+        }
+        Scene::SureOutcome { patient, y } => {
+            let title = if y.is_some() { "Outcome" } else { "Lost" };
+            let what = y.map_or_else(
+                || {
+                    format!(
+                        "Patient {}, number {}: the outcome will never come?",
+                        patient.code, patient.number
+                    )
+                },
+                |y| {
+                    let labels = model.trial.labels.as_deref().unwrap_or_default();
+                    let label = labels.get(usize::from(y)).cloned().unwrap_or_else(|| y.to_string());
+                    format!(
+                        "Patient {}, number {}: {} {}",
+                        patient.code,
+                        patient.number,
+                        model.trial.question,
+                        label.to_uppercase()
+                    )
+                },
+            );
+            sure(
+                frame,
+                area,
+                title,
+                &what,
+                "What is recorded cannot be changed, and this terminal keeps no copy.",
+            );
+        }
+    }
+}
+
+fn lines(frame: &mut Frame<'_>, area: Rect, title: &str, lines: Vec<Line<'_>>) {
+    let block = Block::bordered().title(format!(" {title} "));
+    frame.render_widget(Paragraph::new(lines).block(block).wrap(Wrap { trim: false }), area);
+}
+
+fn sure(frame: &mut Frame<'_>, area: Rect, title: &str, question: &str, warning: &str) {
+    let text = vec![
+        Line::default(),
+        Line::styled(format!("  {question}"), bold()),
+        Line::default(),
+        Line::from(format!("  {warning}")),
+        Line::default(),
+        Line::from("  Enter: yes      Esc: back"),
+    ];
+    lines(frame, area, title, text);
+}
+
+fn choices(
+    model: &Model,
+    frame: &mut Frame<'_>,
+    area: Rect,
+    title: &str,
+    question: &str,
+    names: &[String],
+    at: usize,
+) {
+    let mut text = vec![Line::default(), Line::styled(format!("  {question}"), bold()), Line::default()];
+    let room = usize::from(area.height).saturating_sub(text.len() + 2).max(1);
+    for (place, name) in scrolled(names, at, room) {
+        text.push(choice(model, &format!("{:>2}  {name}", place + 1), place == at));
+    }
+    lines(frame, area, title, text);
+}
+
+fn choice(model: &Model, text: &str, chosen: bool) -> Line<'static> {
+    if chosen {
+        let style = Style::new().add_modifier(Modifier::REVERSED).patch(colour(model, Color::Cyan));
+        Line::from(vec![Span::raw(" "), Span::styled(format!("> {text} "), style)])
+    } else {
+        Line::from(format!("   {text}"))
+    }
+}
+
+/// The part of a list around the cursor that fits.
+fn scrolled<T>(items: &[T], at: usize, room: usize) -> impl Iterator<Item = (usize, &T)> {
+    let start = (at + 1).saturating_sub(room);
+    items.iter().enumerate().skip(start).take(room)
+}
+
+fn list(model: &Model, frame: &mut Frame<'_>, area: Rect) {
+    let title = format!("Outcomes waiting: {}", model.waiting.len());
+    if model.waiting.is_empty() {
+        let text = vec![
+            Line::default(),
+            Line::from("  Nobody is waiting for an outcome."),
+            Line::default(),
+            Line::styled("  Press E to enrol the next patient.", bold()),
+        ];
+        return lines(frame, area, &title, text);
+    }
+    let mut text = vec![Line::from(format!(
+        "    {:<24} {:>7}  {:<30} {:>8}",
+        "code", "number", "kind of patient", "waiting"
+    ))];
+    let room = usize::from(area.height).saturating_sub(text.len() + 2).max(1);
+    for (place, patient) in scrolled(&model.waiting, model.cursor, room) {
+        let feature = cut(&model.trial.feature_name(patient.feature), 30);
+        let row = format!(
+            "{:<24} {:>7}  {feature:<30} {:>8}",
+            patient.code,
+            patient.number,
+            age(patient.since, model.now)
+        );
+        text.push(choice(model, &row, place == model.cursor));
+    }
+    lines(frame, area, &title, text);
+}
+
+fn arm(model: &Model, patient: &Patient, frame: &mut Frame<'_>, area: Rect) {
+    let name = model.trial.arm_name(patient.arm);
+    let room = (area.height.saturating_sub(4) + 1) / (letters::ROWS + 1);
+    let width = area.width.saturating_sub(4);
+    let large = letters::large(name, width, usize::from(room.max(1)))
+        .or_else(|| letters::large(&format!("Arm {}", patient.arm), width, 1))
+        .unwrap_or_default();
+    let style = bold().patch(colour(model, Color::Yellow));
+    let who = format!(
+        "Patient {}, number {}, {}",
+        patient.code,
+        patient.number,
+        model.trial.feature_name(patient.feature)
+    );
+    let widest = large.iter().map(|row| row.chars().count()).max().unwrap_or(0);
+    let large = large.iter().map(|row| Line::styled(format!("{row:<widest$}"), style));
+    let mut text: Vec<Line<'_>> = large.collect();
+    text.push(Line::default());
+    text.push(Line::styled(format!("{name} (arm {})", patient.arm), bold()));
+    let block = Block::bordered().title(format!(" {who} "));
+    frame.render_widget(Paragraph::new(text).alignment(Alignment::Center).block(block), area);
+}
+
+fn asking(model: &Model, frame: &mut Frame<'_>, area: Rect, what: &str, enrolment: bool) {
+    let mut text = vec![Line::default(), Line::styled(format!("  Asking the device for {what} ..."), bold())];
+    if matches!(model.connection, Connection::Down(_)) && enrolment {
+        text.push(Line::default());
+        for line in [
+            "  The device does not answer. Plug it in again: the same request is sent until it",
+            "  answers, and it never assigns twice. If you leave with Q, the next start goes on",
+            "  where this one stopped.",
+        ] {
+            text.push(Line::from(line));
+        }
+    }
+    lines(frame, area, "Asking", text);
+}
+
+const fn help(model: &Model) -> &'static str {
+    match &model.scene {
+        Scene::List if model.waiting.is_empty() => "E enrol   ? help   Q quit",
+        Scene::List => "E enrol   Up/Down choose   O outcome   L lost   A show arm   ? help   Q quit",
+        Scene::Code { .. } => "Type the code   Enter next   Esc back",
+        Scene::Feature { .. } | Scene::Outcome { .. } => "Up/Down or number choose   Enter next   Esc back",
+        Scene::Number { .. } => "Type the number   Enter next   Esc back",
+        Scene::SureEnrol { .. } | Scene::SureOutcome { .. } => "Enter yes   Esc back",
+        Scene::Asking { enrolment: true, .. } => "Please wait   Q quit (nothing is lost)",
+        Scene::Asking { .. } => "Please wait",
+        Scene::Arm(_) => "Enter when you have read it",
+        Scene::Help => "Enter or Esc back",
+    }
+}
+
+const HELP: &str = "
+  E          enrol the next patient: code, kind of patient, then the arm appears
+  Up, Down   choose a patient who is waiting for an outcome
+  O, Enter   enter the outcome of the chosen patient
+  L          declare that the outcome will never come
+  A          show the arm of the chosen patient once more
+  Q          leave; nothing is lost, the next start goes on here
+
+  An outcome goes to the device and is kept nowhere on this terminal.
+  If the device is unplugged, plug it in again: the terminal goes on by itself.";
+
+/// The beginning of a text, with a mark where it was cut.
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// How long ago, in the two largest units.
+#[must_use]
+pub fn age(since: Timestamp, now: Timestamp) -> String {
+    let minutes = now.duration_since(since).as_secs().max(0) / 60;
+    let (days, hours, minutes) = (minutes / (24 * 60), minutes / 60 % 24, minutes % 60);
+    match (days, hours) {
+        (0, 0) => format!("{minutes} min"),
+        (0, _) => format!("{hours} h {minutes:02}"),
+        _ => format!("{days} d {hours} h"),
+    }
+}
