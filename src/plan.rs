@@ -263,6 +263,18 @@ pub struct Parameters {
 pub struct Plan(Parameters);
 
 impl Plan {
+    /// The smallest plan; stands where no trial has been planned.
+    pub(crate) const LEAST: Self = Self(Parameters {
+        design: Design::Conse,
+        features: 1,
+        patients: 2,
+        scale: 1,
+        alpha: Ratio { num: 0, den: 1 },
+        epsilon: Ratio { num: 1, den: 1 },
+        beta: Ratio { num: 1, den: 2 },
+        reports: 0,
+    });
+
     /// Checks every parameter once.
     ///
     /// # Errors

@@ -16,7 +16,7 @@
 //! Means are compared in f64. IEEE division, multiplication and addition give the same bits on the board (in
 //! software) and on a host, and so do libm's logarithms and powers.
 
-use super::{Arm, Choice, LEDGER_BYTES, TALLY_BYTES, Writer, arm_byte, arm_from_byte};
+use super::{Arm, Choice, Half, LEDGER_BYTES, TALLY_BYTES, Writer, arm_byte, arm_from_byte};
 use crate::chance::Chance;
 use crate::estimate::Estimate;
 use crate::plan::{Plan, take};
@@ -176,9 +176,26 @@ impl Feature {
         arm.of(self.sums) as f64 / (f64::from(count) * f64::from(scale))
     }
 
-    /// Records a coin-assigned explore outcome.
+    /// Records an outcome or, with `None`, writes it off; one that was not coin-assigned for measuring is not used.
     #[inline]
-    pub fn explored(&mut self, arm: Arm, y: u16, plan: &Plan, steps: &impl Steps, chance: &mut impl Chance) {
+    pub fn record(
+        &mut self,
+        plan: &Plan,
+        half: Half,
+        choice: Choice,
+        y: Option<u16>,
+        steps: &impl Steps,
+        chance: &mut impl Chance,
+    ) {
+        match (choice.counts, half, y) {
+            (false, ..) | (_, Half::Explore, None) => {}
+            (true, Half::Explore, Some(y)) => self.explored(choice.arm, y, plan, steps, chance),
+            (true, Half::Measure, y) => self.measured(choice.arm, y, plan, steps, chance),
+        }
+    }
+
+    #[inline]
+    fn explored(&mut self, arm: Arm, y: u16, plan: &Plan, steps: &impl Steps, chance: &mut impl Chance) {
         if self.dropped.is_some() {
             return;
         }
@@ -221,20 +238,19 @@ impl Feature {
     }
 
     /// f_j^(1-alpha), this feature's bid for T_min.
-    pub fn wish(&self, plan: &Plan) -> f64 {
+    fn wish(&self, plan: &Plan) -> f64 {
         libm::pow(f64::from(self.seen), 1.0 - plan.alpha().to_f64())
     }
 
     /// Starts the second half with a trial planned as `t_min`.
-    pub fn turn(&mut self, t_min: f64, steps: &impl Steps, chance: &mut impl Chance) {
+    fn turn(&mut self, t_min: f64, steps: &impl Steps, chance: &mut impl Chance) {
         self.length = steps.trial(t_min, chance);
         self.seen = 0;
         self.restart();
     }
 
-    /// Records or, with `None`, writes off a coin-assigned outcome of the second half.
     #[inline]
-    pub fn measured(
+    fn measured(
         &mut self,
         arm: Arm,
         y: Option<u16>,
@@ -296,4 +312,26 @@ impl Feature {
         self.estimate = (estimated == 1).then_some(estimate);
         Some(())
     }
+}
+
+/// T_min = max(ln n / epsilon, min_j f_j^(1-alpha)), then T_j of every feature (Algorithm 1, lines 17-20).
+pub(crate) fn turn(
+    features: &mut [super::Feature],
+    plan: &Plan,
+    steps: &impl Steps,
+    chance: &mut impl Chance,
+) {
+    let floor = libm::log(f64::from(plan.patients())) / steps.epsilon();
+    let least = each(features).map(|feature| feature.wish(plan)).fold(f64::INFINITY, f64::min);
+    for feature in each(features) {
+        feature.turn(f64::max(floor, least), steps, chance);
+    }
+}
+
+/// The features of a trial of these designs.
+fn each(features: &mut [super::Feature]) -> impl Iterator<Item = &mut Feature> {
+    features.iter_mut().filter_map(|feature| match feature {
+        super::Feature::Published(feature) => Some(feature),
+        super::Feature::Interim(_) => None,
+    })
 }

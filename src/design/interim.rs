@@ -34,7 +34,7 @@
 //! or used twice; a look that happens once, also across a power cut. [`crate::trial`] and [`crate::device`] keep
 //! the first and the last, this module the others.
 
-use super::{Arm, LEDGER_BYTES, TALLY_BYTES, Writer, arm_byte, arm_from_byte};
+use super::{Arm, Choice, LEDGER_BYTES, Look, TALLY_BYTES, Writer, arm_byte, arm_from_byte};
 use crate::chance::{Chance, Fraction};
 use crate::estimate::Estimate;
 use crate::noise::Laplace;
@@ -244,16 +244,18 @@ impl Feature {
     }
 
     #[inline]
-    pub fn explore(&self, chance: &mut impl Chance) -> Arm {
-        match self.dropped {
+    pub fn explore(&self, chance: &mut impl Chance) -> Choice {
+        let arm = match self.dropped {
             None => Arm::from_bit(chance.coin()),
             Some(dropped) => dropped.other(),
-        }
+        };
+        Choice { arm, counts: true }
     }
 
     #[inline]
-    pub fn measure(&self, chance: &mut impl Chance) -> Arm {
-        if chance.biased_coin(self.share) { self.trailing } else { self.trailing.other() }
+    pub fn measure(&self, chance: &mut impl Chance) -> Choice {
+        let arm = if chance.biased_coin(self.share) { self.trailing } else { self.trailing.other() };
+        Choice { arm, counts: true }
     }
 
     #[inline]
@@ -408,45 +410,42 @@ fn total_wealth(evidence: &[i32; STAKES]) -> f64 {
     evidence.iter().filter(|w| **w != RUINED).map(|w| libm::exp(f64::from(*w) / EVIDENCE_UNIT)).sum()
 }
 
-/// Which look this is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Look {
-    /// Inside explore.
-    Explore,
-    /// At half: the last of explore; it fixes the second half.
-    Turn,
-    /// In the second half.
-    Measure,
+/// The features of a trial of this design.
+pub(crate) fn each(features: &mut [super::Feature]) -> impl Iterator<Item = &mut Feature> {
+    features.iter_mut().filter_map(|feature| match feature {
+        super::Feature::Interim(feature) => Some(feature),
+        super::Feature::Published(_) => None,
+    })
 }
 
 /// A look at all features: their masked windows join their ledgers, and the rules act on the ledgers.
 pub(crate) fn look(
-    features: &mut [Feature],
+    features: &mut [super::Feature],
     plan: &Plan,
     rules: &Rules,
     look: Look,
     chance: &mut impl Chance,
 ) {
-    for feature in features.iter_mut() {
+    for feature in each(features) {
         feature.mask(rules, chance);
     }
     if look != Look::Measure {
         // Centres come from the ledger before this look. Bets depend on the centre alone and are dear on a small
         // machine: make each set once.
         let mut centres = [0; MAX_FEATURES as usize];
-        for (centre, feature) in centres.iter_mut().zip(features.iter()) {
+        for (centre, feature) in centres.iter_mut().zip(each(features)) {
             *centre = feature.centre();
         }
         for centre in -MAX_CENTRE..=MAX_CENTRE {
             let mut bets = None;
-            for (feature, _) in features.iter_mut().zip(centres).filter(|(_, c)| *c == centre) {
+            for (feature, _) in each(features).zip(centres).filter(|(_, c)| *c == centre) {
                 if feature.dropped.is_none() {
                     feature.weigh(bets.get_or_insert_with(|| Bets::new(rules, centre)), rules);
                 }
             }
         }
     }
-    for feature in features.iter_mut() {
+    for feature in each(features) {
         feature.enter_window();
         if look == Look::Turn {
             feature.turn(plan, rules);

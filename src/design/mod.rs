@@ -12,7 +12,12 @@ pub mod conse;
 pub mod dp_conse;
 pub mod interim;
 
+use crate::chance::Chance;
+use crate::estimate::Estimate;
+use crate::plan::{Design, Plan};
+use conse::Conse;
 use core::fmt;
+use dp_conse::DpConse;
 
 /// One of the two treatments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,14 +86,168 @@ pub(crate) struct Choice {
     pub counts: bool,
 }
 
-/// Which half of the trial a patient, an outcome or a rule belongs to.
+/// Which half of the trial a patient belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Half {
+pub(crate) enum Half {
     /// Patients 1..=half.
     Explore,
     /// The rest.
     Measure,
+}
+
+/// A moment at which all features are dealt with at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Inside explore (`interim`).
+    Explore,
+    /// At half: the last of explore; it fixes the second half.
+    Turn,
+    /// In the second half (`interim`).
+    Measure,
+}
+
+/// The state of one feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feature {
+    /// Of `conse` and `dp-conse`.
+    Published(conse::Feature),
+    /// Of `interim`.
+    Interim(interim::Feature),
+}
+
+impl Feature {
+    pub const VACANT: Self = Self::Published(conse::Feature::NEW);
+
+    pub const fn dropped(&self) -> Option<Arm> {
+        match self {
+            Self::Published(feature) => feature.dropped(),
+            Self::Interim(feature) => feature.dropped(),
+        }
+    }
+
+    /// Forgets what a closed trial no longer needs.
+    pub fn wipe(&mut self) {
+        match self {
+            Self::Published(feature) => feature.wipe(),
+            Self::Interim(feature) => feature.wipe(),
+        }
+    }
+
+    pub fn encode_tally(&self, out: &mut [u8; TALLY_BYTES]) {
+        match self {
+            Self::Published(feature) => feature.encode_tally(out),
+            Self::Interim(feature) => feature.encode_tally(out),
+        }
+    }
+
+    pub fn decode_tally(&mut self, bytes: &[u8]) -> Option<()> {
+        match self {
+            Self::Published(feature) => feature.decode_tally(bytes),
+            Self::Interim(feature) => feature.decode_tally(bytes),
+        }
+    }
+
+    pub fn encode_ledger(&self, out: &mut [u8; LEDGER_BYTES]) {
+        match self {
+            Self::Published(feature) => feature.encode_ledger(out),
+            Self::Interim(feature) => feature.encode_ledger(out),
+        }
+    }
+
+    pub fn decode_ledger(&mut self, bytes: &[u8]) -> Option<()> {
+        match self {
+            Self::Published(feature) => feature.decode_ledger(bytes),
+            Self::Interim(feature) => feature.decode_ledger(bytes),
+        }
+    }
+}
+
+/// The design of a trial, with the constants of its plan. Features given to it are of its own making.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one a trial, in static memory; there is no heap to box into")]
+pub(crate) enum Rules {
+    Conse(Conse),
+    DpConse(DpConse),
+    Interim(interim::Rules),
+}
+
+impl Rules {
+    pub fn new(plan: &Plan) -> Self {
+        match plan.design() {
+            Design::Conse => Self::Conse(Conse),
+            Design::DpConse => Self::DpConse(DpConse::new(plan)),
+            Design::Interim => Self::Interim(interim::Rules::new(plan)),
+        }
+    }
+
+    pub const fn is_interim(&self) -> bool {
+        matches!(self, Self::Interim(_))
+    }
+
+    pub const fn feature(&self) -> Feature {
+        if self.is_interim() { Feature::Interim(interim::Feature::NEW) } else { Feature::VACANT }
+    }
+
+    /// The arm of a patient of this feature.
+    #[inline]
+    pub fn choose(&self, feature: &mut Feature, half: Half, chance: &mut impl Chance) -> Choice {
+        match (feature, half) {
+            (Feature::Interim(feature), Half::Explore) => feature.explore(chance),
+            (Feature::Interim(feature), Half::Measure) => feature.measure(chance),
+            (Feature::Published(feature), Half::Explore) => feature.explore(chance),
+            (Feature::Published(feature), Half::Measure) => feature.measure(chance),
+        }
+    }
+
+    /// Folds an outcome, or with `None` its loss, into the feature of its patient.
+    #[inline]
+    pub fn record(
+        &self,
+        feature: &mut Feature,
+        plan: &Plan,
+        half: Half,
+        choice: Choice,
+        y: Option<u16>,
+        chance: &mut impl Chance,
+    ) {
+        match (self, feature) {
+            (_, Feature::Interim(feature)) => {
+                if let Some(y) = y {
+                    feature.record(choice.arm, y, plan.scale());
+                }
+            }
+            (Self::Conse(steps), Feature::Published(f)) => f.record(plan, half, choice, y, steps, chance),
+            (Self::DpConse(steps), Feature::Published(f)) => f.record(plan, half, choice, y, steps, chance),
+            (Self::Interim(_), Feature::Published(_)) => {}
+        }
+    }
+
+    /// Deals with all features at once.
+    pub fn look(&self, features: &mut [Feature], plan: &Plan, look: Look, chance: &mut impl Chance) {
+        match self {
+            Self::Conse(steps) => conse::turn(features, plan, steps, chance),
+            Self::DpConse(steps) => conse::turn(features, plan, steps, chance),
+            Self::Interim(rules) => interim::look(features, plan, rules, look, chance),
+        }
+    }
+
+    /// Draws noise ahead for one feature that lacks it; false if none does.
+    pub fn draw_ahead(&self, features: &mut [Feature], chance: &mut impl Chance) -> bool {
+        match self {
+            Self::Conse(_) | Self::DpConse(_) => false,
+            Self::Interim(rules) => interim::each(features).any(|feature| feature.mask(rules, chance)),
+        }
+    }
+
+    /// The measured effect of a feature after `looks` looks at its second half (`interim`).
+    pub fn estimate(&self, feature: &Feature, plan: &Plan, looks: u8) -> Option<Estimate> {
+        match (self, feature) {
+            (Self::Conse(steps), Feature::Published(feature)) => feature.estimate(plan, steps),
+            (Self::DpConse(steps), Feature::Published(feature)) => feature.estimate(plan, steps),
+            (Self::Interim(rules), Feature::Interim(feature)) => feature.estimate(rules, looks),
+            _ => None,
+        }
+    }
 }
 
 /// Bytes of the part of a feature's state that changes with every outcome.

@@ -1,0 +1,218 @@
+//! The state of a trial as bytes.
+//!
+//! The state is a fixed set of [`Part`]s of fixed size, so that a journal can write what an operation touched and
+//! nothing else. [`Trial::encode`] is all of them behind a version byte, little-endian:
+//!
+//! ```text
+//! version 1 | plan 33 | progress 12 | U x waiting 6 | M x (tally 33 | ledger 101)
+//! ```
+//!
+//! A tally holds sums of outcomes (in `interim` noise is added to them ahead of the look); whoever sees a tally before
+//! and after one outcome sees that outcome, so a superseded tally must be wiped from storage.
+
+use super::{Last, Phase, Trial, Waiting};
+use crate::design::{
+    Arm, Choice, LEDGER_BYTES, Rules, TALLY_BYTES, Writer, arm_byte, arm_from_byte, conse, interim,
+};
+use crate::plan::{PLAN_BYTES, Plan, take};
+
+/// Version of the byte form.
+pub const STATE_VERSION: u8 = 1;
+/// Bytes of [`Part::Progress`].
+pub const PROGRESS_BYTES: usize = 12;
+/// Bytes of [`Part::Waiting`].
+pub const WAITING_BYTES: usize = 6;
+/// Bytes of the largest part.
+pub const MAX_PART_BYTES: usize = LEDGER_BYTES;
+
+/// A piece of the state that is stored on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Counts, phase, and the last patient's arm and tag.
+    Progress,
+    /// A slot of the table of waiting patients.
+    Waiting(u16),
+    /// What changes with every outcome of a feature.
+    Tally(u8),
+    /// What changes at looks and batch ends of a feature.
+    Ledger(u8),
+}
+
+/// The parts an operation has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Touched {
+    pub(super) progress: bool,
+    pub(super) slot: Option<u16>,
+    pub(super) all_slots: bool,
+    pub(super) tallies: u64,
+    pub(super) ledgers: u64,
+}
+
+impl Touched {
+    /// Has nothing changed?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Has this part changed?
+    #[must_use]
+    pub fn contains(&self, part: Part) -> bool {
+        match part {
+            Part::Progress => self.progress,
+            Part::Waiting(slot) => self.all_slots || self.slot == Some(slot),
+            Part::Tally(j) => self.tallies >> (j & 63) & 1 == 1,
+            Part::Ledger(j) => self.ledgers >> (j & 63) & 1 == 1,
+        }
+    }
+
+    pub(super) const NOTHING: Self =
+        Self { progress: false, slot: None, all_slots: false, tallies: 0, ledgers: 0 };
+    pub(super) const EVERYTHING: Self =
+        Self { progress: true, slot: None, all_slots: true, tallies: u64::MAX, ledgers: u64::MAX };
+}
+
+impl<const M: usize, const U: usize> Trial<M, U> {
+    /// Bytes of the whole state.
+    pub const STATE_BYTES: usize =
+        1 + PLAN_BYTES + PROGRESS_BYTES + U * WAITING_BYTES + M * (TALLY_BYTES + LEDGER_BYTES);
+
+    /// Bytes of a part under this plan.
+    #[must_use]
+    pub const fn length(&self, part: Part) -> usize {
+        match (part, &self.rules) {
+            (Part::Progress, _) => PROGRESS_BYTES,
+            (Part::Waiting(_), _) => WAITING_BYTES,
+            (Part::Tally(_), Rules::Interim(_)) => interim::TALLY,
+            (Part::Tally(_), _) => conse::TALLY,
+            (Part::Ledger(_), Rules::Interim(_)) => interim::LEDGER,
+            (Part::Ledger(_), _) => conse::LEDGER,
+        }
+    }
+
+    /// Bytes of a part in the fixed byte form, the same under every plan.
+    const fn slot_length(part: Part) -> usize {
+        match part {
+            Part::Progress => PROGRESS_BYTES,
+            Part::Waiting(_) => WAITING_BYTES,
+            Part::Tally(_) => TALLY_BYTES,
+            Part::Ledger(_) => LEDGER_BYTES,
+        }
+    }
+
+    /// Writes a part; its length.
+    pub fn encode_part(&self, part: Part, out: &mut [u8; MAX_PART_BYTES]) -> usize {
+        match part {
+            Part::Progress => {
+                let last = self.last;
+                let mut out = Writer(out.iter_mut());
+                out.put(&[self.phase as u8, self.looks, arm_byte(last.map(|l| l.arm))]);
+                out.put(&[u8::from(last.is_some_and(|l| l.tag.is_some()))]);
+                out.put(&self.assigned.to_le_bytes());
+                out.put(&last.and_then(|l| l.tag).unwrap_or(0).to_le_bytes());
+                PROGRESS_BYTES
+            }
+            Part::Waiting(slot) => {
+                let entry = self.waiting.get(usize::from(slot)).copied().unwrap_or(Waiting::FREE);
+                let mut out = Writer(out.iter_mut());
+                out.put(&entry.patient.to_le_bytes());
+                out.put(&[entry.feature, entry.choice.arm as u8 | u8::from(entry.choice.counts) << 1]);
+                WAITING_BYTES
+            }
+            Part::Tally(j) => {
+                let mut tally = [0; TALLY_BYTES];
+                if let Some(feature) = self.features.get(usize::from(j)) {
+                    feature.encode_tally(&mut tally);
+                }
+                Writer(out.iter_mut()).put(&tally);
+                self.length(part)
+            }
+            Part::Ledger(j) => {
+                *out = [0; LEDGER_BYTES];
+                if let Some(feature) = self.features.get(usize::from(j)) {
+                    feature.encode_ledger(out);
+                }
+                self.length(part)
+            }
+        }
+    }
+
+    /// Takes a part back, in any order, into a trial made with the same plan. `None` if it cannot be one.
+    #[must_use]
+    pub fn decode_part(&mut self, part: Part, mut bytes: &[u8]) -> Option<()> {
+        match part {
+            Part::Progress => {
+                let [phase, looks, arm, tagged] = take(&mut bytes)?;
+                self.phase = *[Phase::Explore, Phase::Measure, Phase::Closed].get(usize::from(phase))?;
+                self.looks = looks;
+                self.assigned = u32::from_le_bytes(take(&mut bytes)?);
+                if self.assigned > self.plan.patients() {
+                    return None;
+                }
+                let tag = u32::from_le_bytes(take(&mut bytes)?);
+                self.last = arm_from_byte(arm)?.map(|arm| Last { arm, tag: (tagged == 1).then_some(tag) });
+                self.schedule();
+                Some(())
+            }
+            Part::Waiting(slot) => {
+                let patient = u32::from_le_bytes(take(&mut bytes)?);
+                let [feature, mark] = take(&mut bytes)?;
+                if feature >= self.plan.features() || mark > 3 || patient > self.plan.patients() {
+                    return None;
+                }
+                let choice = Choice { arm: Arm::from_bit(mark & 1 == 1), counts: mark & 2 != 0 };
+                let entry = self.waiting.get_mut(usize::from(slot))?;
+                self.unresolved -= u16::from(entry.patient != 0);
+                *entry = Waiting { patient, feature, choice };
+                self.unresolved += u16::from(patient != 0);
+                Some(())
+            }
+            Part::Tally(j) => self.features.get_mut(usize::from(j))?.decode_tally(bytes),
+            Part::Ledger(j) => self.features.get_mut(usize::from(j))?.decode_ledger(bytes),
+        }
+    }
+
+    /// All parts, in the order of the byte form.
+    pub fn parts() -> impl Iterator<Item = Part> {
+        let waiting = (0..U).map(|slot| Part::Waiting(slot as u16));
+        let features = (0..M).flat_map(|j| [Part::Tally(j as u8), Part::Ledger(j as u8)]);
+        core::iter::once(Part::Progress).chain(waiting).chain(features)
+    }
+
+    /// Writes the whole state; `None` if `out` is shorter than [`Self::STATE_BYTES`].
+    pub fn encode(&self, out: &mut [u8]) -> Option<usize> {
+        let mut rest = out.get_mut(..Self::STATE_BYTES)?;
+        let mut put = |bytes: &[u8]| {
+            let (head, tail) = core::mem::take(&mut rest).split_at_mut_checked(bytes.len())?;
+            head.copy_from_slice(bytes);
+            rest = tail;
+            Some(())
+        };
+        put(&[STATE_VERSION])?;
+        put(&self.plan.encode())?;
+        for part in Self::parts() {
+            let mut bytes = [0; MAX_PART_BYTES];
+            self.encode_part(part, &mut bytes);
+            put(bytes.get(..Self::slot_length(part))?)?;
+        }
+        Some(Self::STATE_BYTES)
+    }
+
+    /// Reads the whole state back; `None` if the bytes are not one.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut rest = bytes.get(..Self::STATE_BYTES)?;
+        let [version] = take(&mut rest)?;
+        if version != STATE_VERSION {
+            return None;
+        }
+        let mut trial = Self::new(Plan::decode(&take(&mut rest)?)?).ok()?;
+        for part in Self::parts() {
+            let (head, tail) = rest.split_at_checked(Self::slot_length(part))?;
+            trial.decode_part(part, head)?;
+            rest = tail;
+        }
+        trial.touched = Touched::NOTHING;
+        Some(trial)
+    }
+}
