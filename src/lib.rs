@@ -23,6 +23,7 @@ pub mod board;
 pub mod chance;
 pub mod design;
 pub mod estimate;
+pub mod journal;
 pub mod noise;
 pub mod plan;
 pub mod trial;

@@ -1,0 +1,166 @@
+//! The flash region as a ring of pages of words, and the header of a page.
+//!
+//! A page is named by its number in the log, counted up from 1 for ever; page `s` lies at `s mod pages` of the region.
+//! A word is four bytes, little endian; `at` counts words from the start of a page.
+
+use crc::{CRC_32_ISO_HDLC, Crc, Digest, NoTable};
+use embedded_storage::nor_flash::{MultiwriteNorFlash, NorFlashError, NorFlashErrorKind};
+
+/// Bytes in a word, the unit of writing.
+pub(super) const WORD: usize = 4;
+/// A word no one has written since the page was erased.
+pub(super) const BLANK: u32 = u32::MAX;
+/// Words in a page header.
+pub(super) const HEADER: u16 = 4;
+/// Set in a page header or record header when first written, cleared by its second write.
+pub(super) const UNMARKED: u32 = 1 << 31;
+/// Set in the header of a page opened while the pages outside the log are being wiped.
+const PURGING: u32 = 1 << 30;
+/// Bits of a word count inside a page; pages of up to 16 KB.
+pub(super) const AT_BITS: u32 = 12;
+const AT_MASK: u32 = (1 << AT_BITS) - 1;
+/// Names the format; part of every page header's checksum.
+const FORMAT: u32 = u32::from_le_bytes(*b"Eqj1");
+
+static CRC: Crc<u32, NoTable> = Crc::<u32, NoTable>::new(&CRC_32_ISO_HDLC);
+
+/// A running checksum.
+pub(super) struct Sum(Digest<'static, u32, NoTable>);
+
+impl Sum {
+    /// Starts with two words that say what is summed and where, so that no stale or misplaced bytes can pass.
+    pub(super) fn new(a: u32, b: u32) -> Self {
+        let mut sum = Self(CRC.digest());
+        sum.add(a);
+        sum.add(b);
+        sum
+    }
+
+    pub(super) fn add(&mut self, word: u32) {
+        self.0.update(&word.to_le_bytes());
+    }
+
+    pub(super) fn value(self) -> u32 {
+        self.0.finalize()
+    }
+}
+
+/// What the first words of a page say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    /// The page's number in the log.
+    pub seq: u32,
+    /// The first page of the log when this one was opened: everything from there on is needed.
+    pub oldest: u32,
+    /// Words of the page before that count; what follows them there is void.
+    pub tail: u16,
+    /// How many parts have been rewritten in turn, this page's included.
+    pub swept: u32,
+    /// Opened while pages outside the log were being wiped.
+    pub purging: bool,
+    /// Set once a later page holds something committed.
+    pub closed: bool,
+}
+
+/// The flash and its division into pages.
+pub(super) struct Region<F> {
+    pub flash: F,
+    pub pages: u32,
+    /// Number of parts; a region written for another number is not ours.
+    pub count: u16,
+}
+
+impl<F: MultiwriteNorFlash> Region<F> {
+    /// Words in a page.
+    pub(super) const PAGE: u16 = (F::ERASE_SIZE / WORD) as u16;
+
+    fn address(&self, seq: u32, at: u16) -> u32 {
+        (seq % self.pages.max(1)) * F::ERASE_SIZE as u32 + u32::from(at) * WORD as u32
+    }
+
+    pub(super) fn word(&mut self, seq: u32, at: u16) -> Result<u32, NorFlashErrorKind> {
+        let mut bytes = [0; WORD];
+        let address = self.address(seq, at);
+        self.flash.read(address, &mut bytes).map_err(|e| e.kind())?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    pub(super) fn put(&mut self, seq: u32, at: u16, word: u32) -> Result<(), NorFlashErrorKind> {
+        let address = self.address(seq, at);
+        self.flash.write(address, &word.to_le_bytes()).map_err(|e| e.kind())
+    }
+
+    pub(super) fn erase(&mut self, seq: u32) -> Result<(), NorFlashErrorKind> {
+        let from = self.address(seq, 0);
+        self.flash.erase(from, from + F::ERASE_SIZE as u32).map_err(|e| e.kind())
+    }
+
+    /// Does every word of the page read as `word`?
+    pub(super) fn uniform(&mut self, seq: u32, word: u32) -> Result<bool, NorFlashErrorKind> {
+        for at in 0..Self::PAGE {
+            if self.word(seq, at)? != word {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Is everything in the page from `at` on blank?
+    pub(super) fn blank_from(&mut self, seq: u32, at: u16) -> Result<bool, NorFlashErrorKind> {
+        for at in at..Self::PAGE {
+            if self.word(seq, at)? != BLANK {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn header_sum(&self, seq: u32, place: u32, swept: u32) -> u32 {
+        let mut sum = Sum::new(FORMAT, u32::from(self.count));
+        sum.add(seq);
+        sum.add(place | UNMARKED);
+        sum.add(swept);
+        sum.value()
+    }
+
+    /// Reads the header of the page where `seq` lies; none if there is no valid one, or one that belongs elsewhere.
+    pub(super) fn header(&mut self, seq: u32) -> Result<Option<Header>, NorFlashErrorKind> {
+        let (found, place) = (self.word(seq, 0)?, self.word(seq, 1)?);
+        let (swept, sum) = (self.word(seq, 2)?, self.word(seq, 3)?);
+        let delta = place & 0xffff;
+        if sum != self.header_sum(found, place, swept)
+            || found % self.pages.max(1) != seq % self.pages.max(1)
+            || delta >= found
+        {
+            return Ok(None);
+        }
+        Ok(Some(Header {
+            seq: found,
+            oldest: found - delta,
+            tail: (place >> 16 & AT_MASK) as u16,
+            swept,
+            purging: place & PURGING != 0,
+            closed: place & UNMARKED == 0,
+        }))
+    }
+
+    /// Opens an erased page.
+    pub(super) fn open(&mut self, header: &Header) -> Result<(), NorFlashErrorKind> {
+        let mut place = header.seq.wrapping_sub(header.oldest) & 0xffff;
+        place |= (u32::from(header.tail) & AT_MASK) << 16 | UNMARKED;
+        if header.purging {
+            place |= PURGING;
+        }
+        let words = [header.seq, place, header.swept, self.header_sum(header.seq, place, header.swept)];
+        for (at, word) in words.into_iter().enumerate() {
+            self.put(header.seq, at as u16, word)?;
+        }
+        Ok(())
+    }
+
+    /// Marks a page as followed by another one that holds something committed.
+    pub(super) fn close(&mut self, seq: u32) -> Result<(), NorFlashErrorKind> {
+        let place = self.word(seq, 1)?;
+        self.put(seq, 1, place & !UNMARKED)
+    }
+}
