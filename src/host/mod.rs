@@ -6,4 +6,5 @@
     reason = "host code may stop with a message"
 )]
 
+pub mod simulate;
 pub mod terminal;

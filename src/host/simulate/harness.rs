@@ -1,0 +1,274 @@
+//! One trial from the first patient to the close.
+//!
+//! A [`Player`] chooses arms; the stage sends it patients and their outcomes. Randomness comes in three streams that
+//! depend on the seed and the run alone: the world (features, outcomes, delays, losses), the player's coins, and a third
+//! for what a comparator draws besides.
+//!
+//! A patient costs one 64-bit word of the world: the low half decides the feature, the high half the outcome. Each
+//! is a comparison of 32 bits, so every probability is exact to 2^-32, far below what a simulation can see. Graded
+//! outcomes, delays and losses take one word more each.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::arrivals::Features;
+use super::comparators::Comparison;
+use super::instance::Outcomes;
+use super::statistics::{FeatureRun, Run};
+use super::{Delay, Lost, Policy, Scenario};
+use crate::chance::Sampler;
+use crate::design::Arm;
+use crate::estimate::Estimate;
+use crate::plan::{MAX_FEATURES, Plan};
+use crate::trial::{Trial, TrialError};
+
+/// Who chooses the arms of one trial.
+pub trait Player {
+    /// The arm of the next patient.
+    fn assign(&mut self, feature: u8) -> Arm;
+    /// The outcome of an earlier patient, or its loss.
+    fn outcome(&mut self, patient: u32, feature: u8, arm: Arm, y: Option<u16>);
+    /// No more patients and no more outcomes.
+    fn close(&mut self);
+    /// A count that changes whenever many features may change at once.
+    fn looks(&self) -> u8;
+    /// The estimate of a feature.
+    fn estimate(&self, feature: u8) -> Option<Estimate>;
+    /// The arm dropped in a feature.
+    fn dropped(&self, feature: u8) -> Option<Arm>;
+}
+
+/// The shipping core with room for `U` waiting patients.
+struct Core<const U: usize> {
+    trial: Trial<{ MAX_FEATURES as usize }, U>,
+    chance: Sampler<Xoshiro256PlusPlus>,
+}
+
+/// Room for waiting patients: as many as the board has, or what a longer delay needs.
+const ROOM: [usize; 3] = [128, 2048, 16_384];
+const _: () = assert!(super::delays::MAX_DELAY + 1 < ROOM[2] as u32);
+
+impl<const U: usize> Core<U> {
+    fn new(plan: Plan, coins: Xoshiro256PlusPlus) -> Self {
+        match Trial::new(plan) {
+            Ok(trial) => Self { trial, chance: Sampler::new(coins) },
+            Err(error) => Self::impossible(error),
+        }
+    }
+
+    /// The stage sends no more than `U` waiting patients, none beyond the horizon and no unknown feature.
+    #[cold]
+    fn impossible(error: TrialError) -> ! {
+        unreachable!("the core refused a legal simulated patient: {error:?}")
+    }
+}
+
+impl<const U: usize> Player for Core<U> {
+    #[inline]
+    fn assign(&mut self, feature: u8) -> Arm {
+        match self.trial.assign(feature, None, &mut self.chance) {
+            Ok(arm) => arm,
+            Err(error) => Self::impossible(error),
+        }
+    }
+
+    #[inline]
+    fn outcome(&mut self, patient: u32, _feature: u8, _arm: Arm, y: Option<u16>) {
+        let done = match y {
+            Some(y) => self.trial.outcome(patient, y, &mut self.chance),
+            None => self.trial.lost(patient, &mut self.chance),
+        };
+        if let Err(error) = done {
+            Self::impossible(error);
+        }
+    }
+
+    fn close(&mut self) {
+        self.trial.close(&mut self.chance);
+    }
+
+    #[inline]
+    fn looks(&self) -> u8 {
+        self.trial.looks()
+    }
+
+    fn estimate(&self, feature: u8) -> Option<Estimate> {
+        self.trial.estimate(feature)
+    }
+
+    #[inline]
+    fn dropped(&self, feature: u8) -> Option<Arm> {
+        self.trial.dropped(feature)
+    }
+}
+
+/// An outcome on its way.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    patient: u32,
+    feature: u8,
+    arm: Arm,
+    y: Option<u16>,
+}
+
+/// Everything that the runs of a scenario share.
+pub(super) struct Stage {
+    plan: Plan,
+    policy: Policy,
+    features: Features,
+    outcomes: Outcomes,
+    delay: Delay,
+    lost: Lost,
+    seed: u64,
+}
+
+/// The generator of a stream of a run: SplitMix64's finaliser spreads neighbouring numbers.
+fn stream(seed: u64, run: u32, stream: u64) -> Xoshiro256PlusPlus {
+    let mut z = seed.wrapping_add((u64::from(run) * 4 + stream + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    Xoshiro256PlusPlus::seed_from_u64(z ^ z >> 31)
+}
+
+const WORLD: u64 = 0;
+const COINS: u64 = 1;
+const DRAWS: u64 = 2;
+
+impl Stage {
+    pub fn new(scenario: &Scenario) -> Self {
+        let (plan, world) = (scenario.plan, &scenario.world);
+        Self {
+            plan,
+            policy: scenario.policy,
+            features: Features::new(&world.arrivals, plan.features(), plan.patients()),
+            outcomes: Outcomes::new(&world.instance, plan.scale(), plan.patients()),
+            delay: world.delay,
+            lost: world.lost,
+            seed: scenario.seed,
+        }
+    }
+
+    /// Plays run number `run`.
+    pub fn play(&self, run: u32) -> Run {
+        let coins = stream(self.seed, run, COINS);
+        let longest = self.delay.to as usize;
+        let [board, more, most] = ROOM;
+        match self.policy {
+            Policy::Comparator(rule) => {
+                let draws = stream(self.seed, run, DRAWS);
+                self.drive(Comparison::new(rule, &self.plan, coins, draws), run)
+            }
+            Policy::Core if longest < board => self.drive(Core::<{ ROOM[0] }>::new(self.plan, coins), run),
+            Policy::Core if longest < more => self.drive(Core::<{ ROOM[1] }>::new(self.plan, coins), run),
+            Policy::Core => {
+                debug_assert!(longest < most);
+                self.drive(Core::<{ ROOM[2] }>::new(self.plan, coins), run)
+            }
+        }
+    }
+
+    fn drive<P: Player>(&self, mut player: P, run: u32) -> Run {
+        let mut watch = Watch::default();
+        let mut world = stream(self.seed, run, WORLD);
+        if self.outcomes.is_plain() && self.delay == Delay::NONE && self.lost.is_none() {
+            self.at_once(&mut player, &mut world, &mut watch);
+        } else {
+            self.by_calendar(&mut player, &mut world, &mut watch);
+        }
+        player.close();
+        let features = (0..self.plan.features()).zip(watch.patients).map(|(j, patients)| FeatureRun {
+            patients,
+            estimate: player.estimate(j),
+            dropped: player.dropped(j),
+        });
+        Run { features: features.collect(), first_drop: watch.first_drop }
+    }
+
+    /// Yes/no outcomes that come before the next patient.
+    fn at_once<P: Player>(&self, player: &mut P, world: &mut Xoshiro256PlusPlus, watch: &mut Watch) {
+        let mut thresholds = [[0; 2]; MAX_FEATURES as usize];
+        for (j, pair) in (0..).zip(&mut thresholds) {
+            *pair = Arm::BOTH.map(|arm| self.outcomes.threshold(j, arm));
+        }
+        for patient in 1..=self.plan.patients() {
+            let word = world.next_u64();
+            let feature = self.features.draw(patient, word as u32);
+            let arm = player.assign(feature);
+            watch.assigned(feature, arm);
+            let pair = thresholds.get(usize::from(feature)).copied().unwrap_or_default();
+            let y = u16::from(word >> 32 < arm.of(pair));
+            player.outcome(patient, feature, arm, Some(y));
+            watch.dropped(patient, feature, player);
+        }
+    }
+
+    /// The general case.
+    fn by_calendar<P: Player>(&self, player: &mut P, world: &mut Xoshiro256PlusPlus, watch: &mut Watch) {
+        let days = self.delay.to as usize + 1;
+        // Slot t holds what falls due before patient t+1, modulo the longest delay.
+        let mut calendar: Vec<Vec<Pending>> = vec![Vec::new(); days];
+        let n = self.plan.patients();
+        for patient in 1..=n.saturating_add(self.delay.to) {
+            if patient <= n {
+                let word = world.next_u64();
+                let feature = self.features.draw(patient, word as u32);
+                let arm = player.assign(feature);
+                watch.assigned(feature, arm);
+                watch.dropped(patient - 1, feature, player);
+                let high = (word >> 32) as u32;
+                let draws = world.next_u64();
+                let y = self.outcomes.draw(patient, feature, arm, [high, draws as u32]);
+                let lost = !self.lost.is_none() && self.lost.draw(arm, (draws >> 32) as u32);
+                let late = if self.delay.to == 0 { 0 } else { self.delay.draw(world.next_u32()) };
+                let due = (patient as usize + late as usize) % days;
+                if let Some(day) = calendar.get_mut(due) {
+                    day.push(Pending { patient, feature, arm, y: (!lost).then_some(y) });
+                }
+            }
+            if let Some(day) = calendar.get_mut(patient as usize % days) {
+                for pending in day.drain(..) {
+                    let Pending { patient: of, feature, arm, y } = pending;
+                    player.outcome(of, feature, arm, y);
+                    watch.dropped(patient.min(n), feature, player);
+                }
+            }
+        }
+    }
+}
+
+/// What a run is watched for.
+struct Watch {
+    patients: [[u32; 2]; MAX_FEATURES as usize],
+    looks: u8,
+    first_drop: Option<u32>,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self { patients: [[0; 2]; MAX_FEATURES as usize], looks: 0, first_drop: None }
+    }
+}
+
+impl Watch {
+    #[inline]
+    fn assigned(&mut self, feature: u8, arm: Arm) {
+        if let Some(patients) = self.patients.get_mut(usize::from(feature)) {
+            *arm.of_mut(patients) += 1;
+        }
+    }
+
+    /// Looks for the first drop, after `assigned` patients and something that may have dropped an arm of `feature`.
+    #[inline]
+    fn dropped<P: Player>(&mut self, assigned: u32, feature: u8, player: &P) {
+        if self.first_drop.is_some() {
+            return;
+        }
+        if player.dropped(feature).is_some() {
+            self.first_drop = Some(assigned);
+        } else if player.looks() != self.looks {
+            self.looks = player.looks();
+            let any = (0..MAX_FEATURES).any(|feature| player.dropped(feature).is_some());
+            self.first_drop = any.then_some(assigned);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Many trials of the shipping core, and what they come to.
+//!
+//! A [`Scenario`] is a plan, a policy that chooses the arms, a world (how patients react, arrive, answer late or
+//! get lost), a number of runs and a seed. [`run`] plays it and gives a [`Summary`].
+//!
+//! # What is promised
+//! * The designs are simulated through [`crate::trial::Trial`], the code that ships; nothing of them is rewritten
+//!   here. Only the generator differs (xoshiro instead of ChaCha20), and the room for waiting patients where a
+//!   delay asks for more than the board has.
+//! * Run i depends on the seed and on i alone. Every figure of a run is rounded once to a fixed binary grid and then
+//!   summed in 128-bit integers ([`statistics`]), so the result is the same to the last bit for any number of threads
+//!   and for any split into shards.
+//! * All policies see the same patients: the world draws from its own stream, so that run i has the same features
+//!   and the same luck whatever arm is chosen. Differences between policies are therefore sharper than the
+//!   standard errors of each say.
+//!
+//! # What is counted
+//! * **Regret** of a patient: the gap |D_j| of its feature if it got the worse arm, else 0.
+//! * **Error** of a feature: estimate minus the true D_j. Mean squared errors are taken over the features and runs
+//!   that have an estimate; the share that has one is reported beside them.
+//! * **Bias** is counted towards the true effect: positive means overstated.
+//! * **Wrong drop**: the better arm was dropped, as a share of all features with a gap in all runs.
+//! * **Coverage**: the share of estimates whose 95 % interval holds D_j.
+//! * **Product**: the paper's criterion, mean regret times mean squared error over M, with a standard error by
+//!   linearisation of the two means (their correlation included).
+
+pub mod arrivals;
+pub mod comparators;
+pub mod delays;
+pub mod harness;
+pub mod instance;
+pub mod statistics;
+
+use std::fmt;
+
+use rayon::prelude::*;
+
+use crate::plan::{Plan, PlanError};
+pub use arrivals::Arrivals;
+pub use comparators::Comparator;
+pub use delays::{Delay, Lost};
+pub use instance::Instance;
+pub use statistics::{Figure, Summary, Sums};
+
+/// Most runs of one simulation; bounds the sums.
+pub const MAX_RUNS: u32 = 1_000_000;
+
+/// What cannot be simulated, and what can.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SimulateError {
+    /// The plan is not a legal one.
+    Plan(PlanError),
+    /// A value outside what is allowed: name, value, allowed.
+    Value(&'static str, String, &'static str),
+    /// A file could not be read or written: path, reason.
+    File(String, String),
+    /// Shards that do not belong together: why.
+    Shards(String),
+}
+
+impl SimulateError {
+    pub(crate) fn value(name: &'static str, value: impl fmt::Display, allowed: &'static str) -> Self {
+        Self::Value(name, value.to_string(), allowed)
+    }
+}
+
+impl fmt::Display for SimulateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plan(error) => error.fmt(f),
+            Self::Value(name, value, allowed) => write!(f, "{name}={value} allowed {allowed}"),
+            Self::File(path, reason) => write!(f, "{path}: {reason}"),
+            Self::Shards(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for SimulateError {}
+
+impl From<PlanError> for SimulateError {
+    fn from(error: PlanError) -> Self {
+        Self::Plan(error)
+    }
+}
+
+/// Who chooses the arms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Policy {
+    /// The plan's design, through the shipping core.
+    Core,
+    /// What a reader might use instead.
+    Comparator(Comparator),
+}
+
+/// How patients react, arrive, answer late or get lost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct World {
+    /// The outcome rates of every feature and arm.
+    pub instance: Instance,
+    /// The features of the patients.
+    pub arrivals: Arrivals,
+    /// How late outcomes come.
+    pub delay: Delay,
+    /// How many never come.
+    pub lost: Lost,
+}
+
+impl World {
+    /// Patients of equally frequent features, outcomes at once and complete.
+    #[must_use]
+    pub fn plain(instance: Instance) -> Self {
+        Self { instance, arrivals: Arrivals::Uniform, delay: Delay::NONE, lost: Lost::NONE }
+    }
+}
+
+/// A simulation that can be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// The public parameters.
+    pub plan: Plan,
+    /// Who chooses the arms.
+    pub policy: Policy,
+    /// What the patients do.
+    pub world: World,
+    /// Trials to run.
+    pub runs: u32,
+    /// Where all randomness comes from.
+    pub seed: u64,
+}
+
+impl Scenario {
+    /// The plan's design in a plain world.
+    #[must_use]
+    pub fn new(plan: Plan, instance: Instance, runs: u32, seed: u64) -> Self {
+        Self { plan, policy: Policy::Core, world: World::plain(instance), runs, seed }
+    }
+
+    /// The name of the policy, as on the command line.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.policy {
+            Policy::Core => self.plan.design().name().into(),
+            Policy::Comparator(comparator) => comparator.to_string(),
+        }
+    }
+
+    /// Checks what the types leave open.
+    ///
+    /// # Errors
+    /// The first value out of its range.
+    pub fn check(&self) -> Result<(), SimulateError> {
+        if !(1..=MAX_RUNS).contains(&self.runs) {
+            return Err(SimulateError::value("runs", self.runs, "1..=1000000"));
+        }
+        self.world.instance.check(self.plan.features())?;
+        self.world.arrivals.check(self.plan.features())?;
+        self.world.delay.check()?;
+        self.world.lost.check()
+    }
+}
+
+/// Plays all runs.
+///
+/// # Errors
+/// A value out of its range; nothing has been run.
+pub fn run(scenario: &Scenario) -> Result<Summary, SimulateError> {
+    Ok(sums(scenario, 0..scenario.runs, &|| ())?.summary())
+}
+
+/// Plays some runs; `tick` is called after each.
+///
+/// # Errors
+/// A value out of its range; nothing has been run.
+pub fn sums(
+    scenario: &Scenario,
+    runs: std::ops::Range<u32>,
+    tick: &(dyn Fn() + Sync),
+) -> Result<Sums, SimulateError> {
+    scenario.check()?;
+    let stage = harness::Stage::new(scenario);
+    let new = || Sums::new(&scenario.world.instance, scenario.plan.patients());
+    let play = |mut sums: Sums, run| {
+        sums.add(&stage.play(run));
+        tick();
+        sums
+    };
+    Ok(runs.into_par_iter().fold(new, play).reduce(new, Sums::merge))
+}
