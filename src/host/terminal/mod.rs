@@ -8,9 +8,13 @@
 
 pub mod bedside;
 pub mod client;
+pub mod custodian;
 pub mod failure;
+pub mod keys;
 pub mod link;
 pub mod log;
+pub mod picture;
 pub mod register;
+pub mod report;
 pub mod screen;
 pub mod trial_file;

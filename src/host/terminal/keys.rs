@@ -1,0 +1,106 @@
+//! The custodian's key: 32 random bytes as hex digits in a file that only its owner can read.
+//!
+//! A key is read from its file and goes to the device once, when it is provisioned; after that only proofs of it
+//! travel. It stands on no command line and in no log, and has no `Debug` that would show it.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use super::client::Report;
+use super::failure::Failure;
+use crate::plan::Plan;
+use crate::wire::{Hex, MAC_BYTES, NONCE_BYTES, unhex};
+
+/// Permission bits of everybody but the owner.
+const OTHERS: u32 = 0o077;
+/// Names what the report key is for.
+const REPORT_LABEL: &[u8] = b"equipoise report 1";
+
+/// The custodian's key.
+pub struct Key([u8; MAC_BYTES]);
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key(withheld)")
+    }
+}
+
+impl Key {
+    /// Draws a key and writes it to a new file of mode 0600.
+    ///
+    /// # Errors
+    /// The file exists, or cannot be written.
+    pub fn generate(path: &Path) -> Result<Self, Failure> {
+        let mut bytes = [0; MAC_BYTES];
+        getrandom::fill(&mut bytes).map_err(|error| Failure::Usage(format!("no randomness: {error}")))?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(|error| Failure::file(path, &error))?;
+        writeln!(file, "{}", Hex(&bytes))
+            .and_then(|()| file.sync_all())
+            .map_err(|error| Failure::file(path, &error))?;
+        Ok(Self(bytes))
+    }
+
+    /// Reads a key that nobody else can read.
+    ///
+    /// # Errors
+    /// No such file, others may read it, or it holds no key.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        let mode = std::fs::metadata(path).map_err(|error| Failure::file(path, &error))?.mode();
+        if mode & OTHERS != 0 {
+            let (path, mode) = (path.display(), mode & 0o777);
+            return Err(Failure::Usage(format!(
+                "{path}: the key file has mode {mode:03o}, allowed 600: chmod 600 {path}"
+            )));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
+        let digits = MAC_BYTES * 2;
+        unhex(text.trim().as_bytes())
+            .map(Self)
+            .ok_or_else(|| Failure::Usage(format!("{}: not a key of {digits} hex digits", path.display())))
+    }
+
+    /// The bytes, for the one request that hands them over.
+    #[must_use]
+    pub const fn bytes(&self) -> [u8; MAC_BYTES] {
+        self.0
+    }
+
+    /// Proves to the device that this terminal has the key.
+    #[must_use]
+    pub fn proof(&self, nonce: &[u8; NONCE_BYTES]) -> [u8; MAC_BYTES] {
+        finish(mac(&self.0).chain_update(nonce))
+    }
+
+    /// Is this the report of this plan, as the device signed it?
+    #[must_use]
+    pub fn signed(&self, plan: &Plan, report: &Report) -> bool {
+        let report_key = finish(mac(&self.0).chain_update(REPORT_LABEL));
+        let mut signed = mac(&report_key).chain_update(format!("TRIAL {}\nPLAN {plan}\n", report.trial));
+        for row in &report.rows {
+            signed.update(format!("{row}\n").as_bytes());
+        }
+        signed.update(format!("END {}\n", report.rows.len()).as_bytes());
+        signed.verify_slice(&report.mac).is_ok()
+    }
+}
+
+fn mac(key: &[u8; MAC_BYTES]) -> Hmac<Sha256> {
+    // A key shorter than a block is filled up with zeros: that is HMAC's own rule.
+    let mut block = [0; 64];
+    block.iter_mut().zip(key).for_each(|(to, from)| *to = *from);
+    <Hmac<Sha256> as KeyInit>::new(&block.into())
+}
+
+fn finish(mac: Hmac<Sha256>) -> [u8; MAC_BYTES] {
+    mac.finalize().into_bytes().into()
+}
