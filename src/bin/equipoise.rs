@@ -1,3 +1,97 @@
-//! The command line.
+//! The command line: one subcommand a variant, each with its arguments and its work in `equipoise::host`.
 
-fn main() {}
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+use equipoise::host::terminal::commands::{custodian, log, say, ward};
+
+/// A bedside randomizer for clinical trials: adaptive, and private by proof.
+///
+/// Exit codes: 0 done, 1 refused by the device, 2 usage, 3 no device.
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// The bedside screen on a device: enrol, see the arm, enter outcomes
+    Terminal(ward::TerminalArgs),
+    /// Enrol a patient and print the arm
+    Assign(ward::AssignArgs),
+    /// Hand over the outcome of a patient
+    Outcome(ward::OutcomeArgs),
+    /// Declare that the outcome of a patient will never come
+    Lost(ward::LostArgs),
+    /// Print the public facts of the trial
+    Status(ward::StatusArgs),
+    /// Make a custodian's key
+    Keygen(custodian::KeygenArgs),
+    /// Begin a trial on a blank device
+    Provision(custodian::ProvisionArgs),
+    /// Close the trial: the final look
+    Close(custodian::CloseArgs),
+    /// Wipe the trial from the device
+    Erase(custodian::EraseArgs),
+    /// Print the estimates with their intervals
+    Report(custodian::ReportArgs),
+    /// The log of a terminal
+    #[command(subcommand)]
+    Log(log::LogCommand),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Terminal(args) => ward::terminal(&args),
+        Command::Assign(args) => ward::assign(&args),
+        Command::Outcome(args) => ward::outcome(&args),
+        Command::Lost(args) => ward::lost(&args),
+        Command::Status(args) => ward::status(&args),
+        Command::Keygen(args) => custodian::keygen(&args),
+        Command::Provision(args) => custodian::provision(&args),
+        Command::Close(args) => custodian::close(&args),
+        Command::Erase(args) => custodian::erase(&args),
+        Command::Report(args) => custodian::report(&args),
+        Command::Log(command) => log::run(&command),
+        Command::Completions { shell } => completions(shell),
+        Command::Man => manual(),
+    }
+}
+
+fn completions(shell: clap_complete::Shell) -> ExitCode {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "equipoise", &mut script);
+    say(&String::from_utf8_lossy(&script));
+    ExitCode::SUCCESS
+}
+
+/// The page of the program, then one of every subcommand.
+fn manual() -> ExitCode {
+    let mut command = Cli::command();
+    command.build();
+    let mut page = Vec::new();
+    let rendered = clap_mangen::Man::new(command.clone()).render(&mut page).and_then(|()| {
+        command.get_subcommands().filter(|sub| sub.get_name() != "help").try_for_each(|sub| {
+            writeln!(page, ".SH \"EQUIPOISE {}\"", sub.get_name().to_uppercase())?;
+            let man = clap_mangen::Man::new(sub.clone());
+            man.render_synopsis_section(&mut page)?;
+            man.render_description_section(&mut page)?;
+            man.render_options_section(&mut page)
+        })
+    });
+    if rendered.is_err() {
+        return ExitCode::from(2);
+    }
+    say(&String::from_utf8_lossy(&page));
+    ExitCode::SUCCESS
+}

@@ -8,12 +8,14 @@
 
 pub mod bedside;
 pub mod client;
+pub mod commands;
 pub mod custodian;
 pub mod failure;
 pub mod keys;
 pub mod link;
 pub mod log;
 pub mod picture;
+pub mod place;
 pub mod register;
 pub mod report;
 pub mod screen;
