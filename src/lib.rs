@@ -22,6 +22,7 @@
 pub mod board;
 pub mod chance;
 pub mod design;
+pub mod device;
 pub mod estimate;
 pub mod journal;
 pub mod noise;

@@ -215,6 +215,12 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.next_look = next.unwrap_or(NEVER);
     }
 
+    /// Did the last patient come with a tag?
+    #[must_use]
+    pub fn is_tagged(&self) -> bool {
+        self.last.is_some_and(|last| last.tag.is_some())
+    }
+
     /// The stored arm, if the last patient is `patient` and was assigned with this very tag.
     #[must_use]
     pub fn repeat(&self, patient: u32, tag: u32) -> Option<Arm> {

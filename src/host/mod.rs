@@ -8,3 +8,4 @@
 
 pub mod simulate;
 pub mod terminal;
+pub mod virtual_board;

@@ -31,6 +31,12 @@ pub trait Parts {
     /// Without a change in between, two calls give the same bytes. The length must not depend on anything private.
     fn encode(&self, key: u16, out: &mut [u8; MAX_PART]) -> usize;
 
+    /// Called before each pass over the values at mount with the number of passes done: is there to be another? Parts
+    /// that can be read only with the help of others want two.
+    fn another_pass(&mut self, done: u8) -> bool {
+        done == 0
+    }
+
     /// Takes a value read from flash at mount; empty means absent. Values arrive oldest first, several for a key:
     /// the last one counts. A value of odd length arrives with one zero byte more.
     fn decode(&mut self, key: u16, bytes: &[u8]) -> Result<(), BadPart>;

@@ -56,7 +56,11 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         if header.closed && seq < newest.seq {
             return Err(MountError::Damaged);
         }
-        let scrubbed = self.load(parts, newest.oldest, (seq, tail))?;
+        let (mut passes, mut scrubbed) = (0, true);
+        while parts.another_pass(passes) {
+            scrubbed = self.load(parts, newest.oldest, (seq, tail))?;
+            passes += 1;
+        }
         let closed = seq == newest.oldest || self.page(seq - 1)?.closed;
         self.newest = seq;
         self.tail = tail;

@@ -1,0 +1,66 @@
+//! Where the device's chance comes from: two ChaCha20 streams.
+//!
+//! **Two streams**, so that what a patient is given does not depend on how long the line was idle: coins and names come
+//! from one, noise - which is drawn ahead whenever there is time - from the other. Within each the order of draws is
+//! fixed by the requests alone.
+//!
+//! **Seeding.** At every power-up from [`super::health::START_SAMPLES`] samples of the entropy source, behind its
+//! health tests. No seed and no state is ever stored, so no draw can come twice: a power cut forgets the generator,
+//! and what it had drawn without its being on flash was never used.
+//!
+//! **Reseeding** at every look: the new seed is SHA-256 of 32 bytes of the old generator and 32 fresh samples. The old
+//! state is gone, so a device seized after a look does not hold what would recompute the noise of that look. A
+//! source that has failed adds nothing; the generator then goes on from its own output (and patients are refused).
+
+use chacha20::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+use crate::chance::{Chance, DeviceSampler, Fraction};
+use crate::noise::Laplace;
+
+/// A chance that starts from a seed.
+pub trait Seeded: Chance {
+    /// Everything that follows is a function of this seed.
+    fn from_seed(seed: [u8; 32]) -> Self;
+}
+
+/// Coins from one ChaCha20 stream, noise from another.
+#[derive(Debug)]
+pub struct Generator {
+    coins: DeviceSampler,
+    noise: DeviceSampler,
+}
+
+impl Seeded for Generator {
+    fn from_seed(seed: [u8; 32]) -> Self {
+        let stream = |number| {
+            let mut words = ChaCha20Rng::from_seed(seed);
+            words.set_stream(number);
+            DeviceSampler::new(words)
+        };
+        Self { coins: stream(0), noise: stream(1) }
+    }
+}
+
+impl Chance for Generator {
+    fn coin(&mut self) -> bool {
+        self.coins.coin()
+    }
+
+    fn biased_coin(&mut self, p: Fraction) -> bool {
+        self.coins.biased_coin(p)
+    }
+
+    fn discrete_laplace(&mut self, law: &Laplace) -> i64 {
+        self.noise.discrete_laplace(law)
+    }
+
+    fn lap_plus(&mut self, center: u64, law: &Laplace) -> u64 {
+        self.noise.lap_plus(center, law)
+    }
+}
+
+/// Random bytes, eight coins each.
+pub fn bytes<const N: usize>(chance: &mut impl Chance) -> [u8; N] {
+    core::array::from_fn(|_| (0..8).fold(0, |byte, _| byte << 1 | u8::from(chance.coin())))
+}

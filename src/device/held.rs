@@ -1,0 +1,204 @@
+//! What the device holds and the journal keeps: custody, the plan with its trial's name, and the trial.
+//!
+//! ```text
+//! key 0            custody                 38 bytes
+//! key 1            1, name, plan           42 bytes, or absent on a blank device
+//! key 2            the trial's progress
+//! keys 3..3+U      waiting patients        a superseded one is wiped from flash: it holds a feature and an arm
+//! then M times     tally                   wiped likewise: two in a row give away an outcome
+//!                  ledger
+//! ```
+//! A trial's parts are absent while there is no trial; beginning and erasing a trial writes them all. They can be read
+//! only by a trial made from the plan, wherever in the log that stands, so values are read in two passes: first the
+//! plan, then the rest. Values left over from an earlier trial may make no sense to this one; that matters only if
+//! no newer value follows, so it is judged at the end ([`Held::is_sound`]).
+
+use super::custody::{CUSTODY_BYTES, Custody};
+use crate::design::Writer;
+use crate::journal::{BadPart, Keys, MAX_KEYS, MAX_PART, Parts};
+use crate::plan::{PLAN_BYTES, Plan, take};
+use crate::trial::{MAX_PART_BYTES, Part, Trial, TrialError};
+use crate::wire::TrialId;
+
+const CUSTODY: u16 = 0;
+const PLAN: u16 = 1;
+const PROGRESS: u16 = 2;
+const WAITING: u16 = 3;
+const PLAN_PART_BYTES: usize = 1 + size_of::<TrialId>() + PLAN_BYTES;
+
+const _: () = assert!(MAX_PART_BYTES <= MAX_PART && CUSTODY_BYTES <= MAX_PART && PLAN_PART_BYTES <= MAX_PART);
+
+/// All durable state, with room for `M` features and `U` waiting patients.
+#[derive(Debug)]
+pub struct Held<const M: usize = 64, const U: usize = 128> {
+    custody: Custody,
+    /// The name of the trial, if there is one.
+    id: Option<TrialId>,
+    /// Never moved: it is too large for the stack of a board.
+    trial: Trial<M, U>,
+    /// What has changed outside of the trial.
+    touched: Keys,
+    /// Parts whose last value read from flash made no sense.
+    bad: Keys,
+    /// The first pass of reading, which takes the plan only.
+    seeking_plan: bool,
+}
+
+impl<const M: usize, const U: usize> Held<M, U> {
+    const COUNT: u16 = {
+        let count = WAITING as usize + U + 2 * M;
+        assert!(count <= MAX_KEYS);
+        count as u16
+    };
+    const TALLIES: u16 = WAITING + U as u16;
+
+    /// The state of a device fresh from the factory.
+    pub const BLANK: Self = Self {
+        custody: Custody::NEW,
+        id: None,
+        trial: Trial::vacant(),
+        touched: Keys::NONE,
+        bad: Keys::NONE,
+        seeking_plan: false,
+    };
+
+    /// Back to [`Self::BLANK`], in place.
+    pub(super) fn clear(&mut self) {
+        self.custody = Custody::NEW;
+        self.forget();
+        (self.touched, self.bad, self.seeking_plan) = (Keys::NONE, Keys::NONE, false);
+    }
+
+    /// Did everything read from flash make sense? What was read is not a change.
+    pub(super) fn is_sound(&mut self) -> bool {
+        self.take_touched();
+        self.bad.is_empty()
+    }
+
+    pub(super) const fn custody(&self) -> &Custody {
+        &self.custody
+    }
+
+    pub(super) fn custody_mut(&mut self) -> &mut Custody {
+        self.touched.insert(CUSTODY);
+        &mut self.custody
+    }
+
+    /// The trial's name, on a device that has one.
+    pub(super) const fn id(&self) -> Option<TrialId> {
+        self.id
+    }
+
+    pub(super) fn trial(&self) -> Option<&Trial<M, U>> {
+        self.id.map(|_| &self.trial)
+    }
+
+    pub(super) fn trial_mut(&mut self) -> Option<&mut Trial<M, U>> {
+        self.id.map(|_| &mut self.trial)
+    }
+
+    /// Begins a trial.
+    ///
+    /// # Errors
+    /// [`TrialError::Capacity`]; nothing has changed.
+    pub(super) fn begin(&mut self, id: TrialId, plan: Plan) -> Result<(), TrialError> {
+        self.trial.restart(plan)?;
+        self.id = Some(id);
+        self.touched.extend(PLAN..Self::COUNT);
+        Ok(())
+    }
+
+    /// Forgets the trial, on flash too.
+    pub(super) fn erase(&mut self) {
+        self.forget();
+        self.touched.extend(PLAN..Self::COUNT);
+    }
+
+    fn forget(&mut self) {
+        self.id = None;
+        // The smallest plan fits every room.
+        let _ = self.trial.restart(Plan::LEAST);
+    }
+
+    /// The keys of what has changed since the last call.
+    pub(super) fn take_touched(&mut self) -> Keys {
+        let mut keys = core::mem::replace(&mut self.touched, Keys::NONE);
+        let touched = self.trial.take_touched();
+        if self.id.is_some() {
+            keys.extend((PROGRESS..Self::COUNT).filter(|key| touched.contains(Self::part(*key))));
+        }
+        keys
+    }
+
+    /// The part of the trial behind a key.
+    const fn part(key: u16) -> Part {
+        if key < WAITING {
+            Part::Progress
+        } else if key < Self::TALLIES {
+            Part::Waiting(key - WAITING)
+        } else {
+            let feature = ((key - Self::TALLIES) / 2) as u8;
+            if (key - Self::TALLIES).is_multiple_of(2) { Part::Tally(feature) } else { Part::Ledger(feature) }
+        }
+    }
+
+    fn decode_plan(&mut self, mut bytes: &[u8]) -> Option<()> {
+        self.forget();
+        if bytes.is_empty() {
+            return Some(());
+        }
+        let [1] = take(&mut bytes)? else { return None };
+        let id = TrialId(take(&mut bytes)?);
+        self.trial.restart(Plan::decode(&take(&mut bytes)?)?).ok()?;
+        self.id = Some(id);
+        Some(())
+    }
+}
+
+impl<const M: usize, const U: usize> Parts for Held<M, U> {
+    fn count(&self) -> u16 {
+        Self::COUNT
+    }
+
+    fn encode(&self, key: u16, out: &mut [u8; MAX_PART]) -> usize {
+        let put = |out: &mut [u8; MAX_PART], fields: &[&[u8]]| {
+            let mut writer = Writer(out.iter_mut());
+            fields.iter().for_each(|field| writer.put(field));
+            fields.iter().map(|field| field.len()).sum()
+        };
+        match (key, self.id) {
+            (CUSTODY, _) => put(out, &[&self.custody.encode()]),
+            (_, None) => 0,
+            (PLAN, Some(id)) => put(out, &[&[1], &id.0, &self.trial.plan().encode()]),
+            (_, Some(_)) => {
+                out.first_chunk_mut().map_or(0, |out| self.trial.encode_part(Self::part(key), out))
+            }
+        }
+    }
+
+    fn another_pass(&mut self, done: u8) -> bool {
+        self.seeking_plan = done == 0;
+        done < 2
+    }
+
+    fn decode(&mut self, key: u16, bytes: &[u8]) -> Result<(), BadPart> {
+        if self.seeking_plan != (key == PLAN) {
+            return Ok(());
+        }
+        let good = match (key, self.id) {
+            (CUSTODY, _) => Custody::decode(bytes).map(|custody| self.custody = custody),
+            (PLAN, _) => self.decode_plan(bytes),
+            (_, None) => Some(()),
+            (_, Some(_)) => self.trial.decode_part(Self::part(key), bytes),
+        };
+        match good {
+            Some(()) => self.bad.remove(key),
+            None => self.bad.insert(key),
+        }
+        Ok(())
+    }
+
+    fn secret(&self, key: u16) -> bool {
+        key == CUSTODY || (key >= WAITING && !matches!(Self::part(key), Part::Ledger(_)))
+    }
+}

@@ -1,0 +1,304 @@
+//! The same device on a laptop: flash in a file or in memory, entropy from the operating system.
+//!
+//! [`VirtualBoard`] takes the bytes of a serial line and gives those of the replies. It holds the very [`Device`] that runs
+//! on a board, with room for 64 features and 128 waiting patients.
+//!
+//! The flash is 1 KB pages of 4-byte words that a write can only clear, kept in a [`Flash`] image. In a file, every
+//! operation is written through at once, so that killing the process at any moment leaves what a power cut would leave;
+//! before a reply is handed out the file is synced, so that what was answered survives the loss of the whole machine.
+//! (A machine that loses power in the middle of a request may have kept any of that request's writes, in any order; a
+//! device that finds such a thing says `fault`, as it must.) The file is locked for as long as it is open.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{error, fmt};
+
+use embedded_storage::nor_flash::{
+    ErrorType, MultiwriteNorFlash, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase, check_read,
+    check_write,
+};
+
+use crate::device::health::{Entropy, Repeatable};
+use crate::device::{Device, Held, Rest};
+use crate::wire::{Framer, Restart, State};
+
+/// Bytes of a page.
+pub const PAGE: usize = 1024;
+/// Pages of a new flash.
+pub const PAGES: usize = 64;
+const WORD: usize = 4;
+
+/// Why there is no virtual board on a file.
+#[derive(Debug)]
+pub enum BoardError {
+    /// The file cannot be opened, made or read.
+    File(PathBuf, io::Error),
+    /// Another process has a device on the file.
+    InUse(PathBuf),
+    /// The file's size is that of no flash.
+    Size(PathBuf, u64),
+}
+
+impl fmt::Display for BoardError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path, error) => write!(f, "flash file {}: {error}", path.display()),
+            Self::InUse(path) => {
+                write!(f, "flash file {} is in use by another device; one file, one device", path.display())
+            }
+            Self::Size(path, bytes) => {
+                write!(
+                    f,
+                    "flash file {} has {bytes} bytes; allowed: 8 or more pages of {PAGE}",
+                    path.display()
+                )
+            }
+        }
+    }
+}
+
+impl error::Error for BoardError {}
+
+/// The cells of a flash, and the file they are written through to.
+#[derive(Debug)]
+struct Image {
+    cells: Vec<u8>,
+    file: Option<File>,
+    /// Written since the last sync.
+    dirty: bool,
+}
+
+impl Image {
+    fn put(&mut self, from: usize, bytes: impl Iterator<Item = u8>) -> Result<(), NorFlashErrorKind> {
+        let mut end = from;
+        for (cell, byte) in self.cells[from..].iter_mut().zip(bytes) {
+            *cell = byte;
+            end += 1;
+        }
+        self.dirty = true;
+        match &self.file {
+            Some(file) => {
+                file.write_all_at(&self.cells[from..end], from as u64).map_err(|_| NorFlashErrorKind::Other)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// A handle to a flash image; clones share it, as two boots of a board share its flash.
+#[derive(Clone, Debug)]
+pub struct Flash(Arc<Mutex<Image>>);
+
+impl Flash {
+    /// A blank flash in memory.
+    #[must_use]
+    pub fn in_memory(pages: usize) -> Self {
+        Self::from_bytes(vec![0xFF; pages * PAGE])
+    }
+
+    /// A flash in memory that holds these bytes, a whole number of pages.
+    #[must_use]
+    pub fn from_bytes(cells: Vec<u8>) -> Self {
+        Self(Arc::new(Mutex::new(Image { cells, file: None, dirty: false })))
+    }
+
+    /// The flash in a file, which is made if there is none.
+    ///
+    /// # Errors
+    /// The file cannot be used, is in use, or is no flash.
+    pub fn in_file(path: &Path, pages: usize) -> Result<Self, BoardError> {
+        let failed = |error| BoardError::File(path.to_path_buf(), error);
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(failed)?;
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => BoardError::InUse(path.to_path_buf()),
+            TryLockError::Error(error) => failed(error),
+        })?;
+        let mut cells = Vec::new();
+        file.read_to_end(&mut cells).map_err(failed)?;
+        if cells.is_empty() {
+            cells = vec![0xFF; pages * PAGE];
+            file.write_all_at(&cells, 0).and_then(|()| file.sync_all()).map_err(failed)?;
+        }
+        if !cells.len().is_multiple_of(PAGE) || cells.len() < 8 * PAGE {
+            return Err(BoardError::Size(path.to_path_buf(), cells.len() as u64));
+        }
+        Ok(Self(Arc::new(Mutex::new(Image { cells, file: Some(file), dirty: false }))))
+    }
+
+    fn image(&self) -> MutexGuard<'_, Image> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the flash holds.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        self.image().cells.clone()
+    }
+
+    /// Makes what was written survive the loss of the machine.
+    fn sync(&self) -> io::Result<()> {
+        let mut image = self.image();
+        if let (true, Some(file)) = (image.dirty, &image.file) {
+            file.sync_data()?;
+        }
+        image.dirty = false;
+        Ok(())
+    }
+}
+
+impl ErrorType for Flash {
+    type Error = NorFlashErrorKind;
+}
+
+impl ReadNorFlash for Flash {
+    const READ_SIZE: usize = 1;
+
+    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        check_read(self, offset, bytes.len())?;
+        let start = offset as usize;
+        bytes.copy_from_slice(&self.image().cells[start..start + bytes.len()]);
+        Ok(())
+    }
+
+    fn capacity(&self) -> usize {
+        self.image().cells.len()
+    }
+}
+
+impl NorFlash for Flash {
+    const WRITE_SIZE: usize = WORD;
+    const ERASE_SIZE: usize = PAGE;
+
+    fn erase(&mut self, from: u32, to: u32) -> Result<(), Self::Error> {
+        check_erase(self, from, to)?;
+        self.image().put(from as usize, std::iter::repeat_n(0xFF, (to - from) as usize))
+    }
+
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Self::Error> {
+        check_write(self, offset, bytes.len())?;
+        let mut image = self.image();
+        let start = offset as usize;
+        let old = image.cells[start..start + bytes.len()].to_vec();
+        image.put(start, old.iter().zip(bytes).map(|(old, new)| old & new))
+    }
+}
+
+impl MultiwriteNorFlash for Flash {}
+
+/// Where a virtual board's randomness comes from.
+#[derive(Debug)]
+pub enum Noise {
+    /// The operating system.
+    System,
+    /// A seed: the same requests get the same replies. For tests and demonstrations.
+    Seeded(Box<Repeatable>),
+}
+
+impl Entropy for Noise {
+    fn sample(&mut self) -> Option<u8> {
+        match self {
+            Self::System => {
+                let mut byte = [0];
+                getrandom::fill(&mut byte).ok()?;
+                Some(byte[0])
+            }
+            Self::Seeded(source) => source.sample(),
+        }
+    }
+}
+
+/// A device and its serial line, in this process.
+pub struct VirtualBoard {
+    device: Device<Box<Held>, Flash, Noise>,
+    flash: Flash,
+    framer: Framer,
+    seed: Option<u64>,
+}
+
+impl fmt::Debug for VirtualBoard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VirtualBoard").field("state", &self.state()).finish_non_exhaustive()
+    }
+}
+
+impl VirtualBoard {
+    /// Powers up a board on this flash, with the operating system's randomness.
+    #[must_use]
+    pub fn new(flash: Flash) -> Self {
+        Self::boot(flash, None)
+    }
+
+    /// Powers up a board whose randomness is a function of the seed. Not for patients.
+    #[must_use]
+    pub fn seeded(flash: Flash, seed: u64) -> Self {
+        Self::boot(flash, Some(seed))
+    }
+
+    fn boot(flash: Flash, seed: Option<u64>) -> Self {
+        let noise = seed.map_or(Noise::System, |seed| Noise::Seeded(Box::new(Repeatable::new(seed))));
+        let device = Device::new(Box::new(Held::BLANK), flash.clone(), noise, Some(Restart::Power));
+        Self { device, flash, framer: Framer::new(), seed }
+    }
+
+    /// Loses everything in memory and powers up again on what is on flash. A seeded board moves on to the next seed.
+    pub fn power_cut(&mut self) {
+        *self = Self::boot(self.flash.clone(), self.seed.map(|seed| seed.wrapping_add(1)));
+    }
+
+    /// What the device is doing.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.device.state()
+    }
+
+    /// The flash, shared with the device.
+    #[must_use]
+    pub const fn flash(&self) -> &Flash {
+        &self.flash
+    }
+
+    /// Takes bytes off the line and adds the replies to `out`, once they are durable.
+    ///
+    /// # Errors
+    /// The flash file cannot be synced; nothing of this batch may be sent.
+    pub fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        let start = out.len();
+        for byte in bytes {
+            if let Some(line) = self.framer.push(*byte) {
+                self.device.handle_line(line, &mut |reply| out.extend_from_slice(reply));
+            }
+        }
+        self.flash.sync().inspect_err(|_| out.truncate(start))
+    }
+
+    /// The replies to one line, given without line end. For tests and demonstrations on a flash in memory.
+    pub fn ask(&mut self, line: &str) -> String {
+        let mut out = Vec::new();
+        let synced = self.receive(format!("\n{line}\n").as_bytes(), &mut out);
+        synced.map_or_else(|error| error.to_string(), |()| String::from_utf8_lossy(&out).into_owned())
+    }
+
+    /// Uses the time between requests; see [`Device::rest`].
+    pub fn rest(&mut self) -> Rest {
+        self.device.rest()
+    }
+
+    /// Rests until there is nothing left to do.
+    pub fn settle(&mut self) {
+        while self.rest() != Rest::Idle {}
+    }
+
+    /// Forgets a line that has begun: another terminal is on the line.
+    pub fn hang_up(&mut self) {
+        self.framer = Framer::new();
+    }
+}
