@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use equipoise::host::device;
 use equipoise::host::terminal::commands::{custodian, log, say, ward};
 
 /// A bedside randomizer for clinical trials: adaptive, and private by proof.
@@ -28,6 +29,8 @@ enum Command {
     Lost(ward::LostArgs),
     /// Print the public facts of the trial
     Status(ward::StatusArgs),
+    /// Run the device on this machine, with its flash in a file
+    Device(device::DeviceArgs),
     /// Make a custodian's key
     Keygen(custodian::KeygenArgs),
     /// Begin a trial on a blank device
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Command::Outcome(args) => ward::outcome(&args),
         Command::Lost(args) => ward::lost(&args),
         Command::Status(args) => ward::status(&args),
+        Command::Device(args) => device::run(&args),
         Command::Keygen(args) => custodian::keygen(&args),
         Command::Provision(args) => custodian::provision(&args),
         Command::Close(args) => custodian::close(&args),

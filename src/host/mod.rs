@@ -6,6 +6,7 @@
     reason = "host code may stop with a message"
 )]
 
+pub mod device;
 pub mod simulate;
 pub mod terminal;
 pub mod virtual_board;

@@ -11,7 +11,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{error, fmt};
@@ -111,13 +111,10 @@ impl Flash {
     /// The file cannot be used, is in use, or is no flash.
     pub fn in_file(path: &Path, pages: usize) -> Result<Self, BoardError> {
         let failed = |error| BoardError::File(path.to_path_buf(), error);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(failed)?;
+        // It holds the custodian's key and sums that are not yet private.
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let mut file = options.open(path).map_err(failed)?;
         file.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => BoardError::InUse(path.to_path_buf()),
             TryLockError::Error(error) => failed(error),

@@ -1,0 +1,230 @@
+//! `equipoise device`: a [`VirtualBoard`] on a flash file behind a serial line of this machine.
+//!
+//! The line is a pseudo-terminal (its path is printed; with `--link` a symbolic link leads to it), a unix socket, or
+//! standard input and output. Terminals may come and go; on the socket one at a time is served, and a line that the last
+//! one had begun is forgotten. As on a wire, what nobody reads is lost: a reply waits a second for its reader, and the
+//! terminal asks again. Interrupt and termination end the device between two requests and take link and socket
+//! away; any other end is a power cut, which the flash file survives. A link left over from such an end is
+//! replaced, and so is a socket that no one listens on.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+
+use super::virtual_board::{Flash, PAGES, VirtualBoard};
+use crate::device::Rest;
+
+/// The exit code of "no device".
+const NO_DEVICE: u8 = 3;
+/// How often a waiting device looks whether it is to end, and how long a reply waits for its reader.
+const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+
+/// Runs the device on this machine, with its flash in a file.
+#[derive(Debug, clap::Args)]
+pub struct DeviceArgs {
+    /// The file that holds the flash; made if there is none
+    #[arg(long, value_name = "FILE")]
+    flash: PathBuf,
+    /// Serial line on a pseudo-terminal (the default); its path is printed
+    #[arg(long, group = "line")]
+    pty: bool,
+    /// Serial line on standard input and output
+    #[arg(long, group = "line")]
+    stdio: bool,
+    /// Serial line on a unix socket
+    #[arg(long, value_name = "PATH", group = "line")]
+    socket: Option<PathBuf>,
+    /// Make a symbolic link to the pseudo-terminal
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["stdio", "socket"])]
+    link: Option<PathBuf>,
+    /// Pages of 1 KB, for a new flash file
+    #[arg(long, value_name = "N", default_value_t = PAGES as u16, value_parser = clap::value_parser!(u16).range(8..=1024))]
+    pages: u16,
+}
+
+/// Serves until the line ends or the process is told to.
+#[must_use]
+pub fn run(args: &DeviceArgs) -> ExitCode {
+    match serve(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("equipoise device: {message}");
+            ExitCode::from(NO_DEVICE)
+        }
+    }
+}
+
+fn serve(args: &DeviceArgs) -> Result<(), String> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .map_err(|error| format!("signals: {error}"))?;
+    }
+    let flash = Flash::in_file(&args.flash, args.pages.into()).map_err(|error| error.to_string())?;
+    let mut server = Server { board: VirtualBoard::new(flash), stop };
+    if args.stdio {
+        let end = server.converse(io::stdin().as_fd(), io::stdout().as_fd());
+        return end.map(|_| ()).map_err(|error| format!("standard input and output: {error}"));
+    }
+    if let Some(path) = &args.socket {
+        let at = |error| format!("socket {}: {error}", path.display());
+        let listener = listen(path).map_err(at)?;
+        let _removed = Removed(path, None);
+        announce(path);
+        return server.converse_in_turn(&listener).map_err(at);
+    }
+    let (line, _peer, path) = pseudo_terminal().map_err(|error| format!("pseudo-terminal: {error}"))?;
+    let _removed = match &args.link {
+        Some(link) => {
+            point(link, &path).map_err(|error| format!("link {}: {error}", link.display()))?;
+            Some(Removed(link, Some(&path)))
+        }
+        None => None,
+    };
+    announce(&path);
+    server
+        .converse(line.as_fd(), line.as_fd())
+        .map(|_| ())
+        .map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn announce(path: &Path) {
+    println!("{}", path.display());
+    let _ = io::stdout().flush();
+}
+
+/// How a conversation ended.
+#[derive(PartialEq, Eq)]
+enum End {
+    /// The device is to end.
+    Told,
+    /// The other side left.
+    Left,
+}
+
+struct Server {
+    board: VirtualBoard,
+    stop: Arc<AtomicBool>,
+}
+
+impl Server {
+    fn told(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Is `fd` ready within `time`? A signal ends the wait.
+    fn ready(fd: BorrowedFd<'_>, wanted: PollFlags, time: Timespec) -> io::Result<bool> {
+        match poll(&mut [PollFd::from_borrowed_fd(fd, wanted)], Some(&time)) {
+            Ok(ready) => Ok(ready > 0),
+            Err(Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn converse(&mut self, input: BorrowedFd<'_>, output: BorrowedFd<'_>) -> io::Result<End> {
+        let mut bytes = [0; 4096];
+        let mut replies = Vec::new();
+        while !self.told() {
+            let time = if self.board.rest() == Rest::Idle { PATIENCE } else { AT_ONCE };
+            if !Self::ready(input, PollFlags::IN, time)? {
+                continue;
+            }
+            let count = match rustix::io::read(input, &mut bytes) {
+                Ok(0) | Err(Errno::CONNRESET) => return Ok(End::Left),
+                Ok(count) => count,
+                Err(Errno::AGAIN | Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            replies.clear();
+            self.board.receive(&bytes[..count], &mut replies)?;
+            if self.send(output, &replies)? == End::Left {
+                return Ok(End::Left);
+            }
+        }
+        Ok(End::Told)
+    }
+
+    /// Sends what the other side takes; the rest is lost.
+    fn send(&self, output: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<End> {
+        while !bytes.is_empty() && !self.told() && Self::ready(output, PollFlags::OUT, PATIENCE)? {
+            match rustix::io::write(output, bytes) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(Errno::PIPE | Errno::CONNRESET) => return Ok(End::Left),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(End::Told)
+    }
+
+    fn converse_in_turn(&mut self, listener: &UnixListener) -> io::Result<()> {
+        while !self.told() {
+            let time = if self.board.rest() == Rest::Idle { PATIENCE } else { AT_ONCE };
+            if Self::ready(listener.as_fd(), PollFlags::IN, time)? {
+                let (line, _) = listener.accept()?;
+                line.set_nonblocking(true)?;
+                self.board.hang_up();
+                self.converse(line.as_fd(), line.as_fd())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A pseudo-terminal that carries bytes as they are. The peer is kept open, so that terminals may come and go.
+fn pseudo_terminal() -> io::Result<(OwnedFd, File, PathBuf)> {
+    let line = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    grantpt(&line)?;
+    unlockpt(&line)?;
+    let path = PathBuf::from(ptsname(&line, Vec::new())?.into_string().map_err(io::Error::other)?);
+    let peer = OpenOptions::new().read(true).write(true).open(&path)?;
+    let mut settings = tcgetattr(&peer)?;
+    settings.make_raw();
+    tcsetattr(&peer, OptionalActions::Now, &settings)?;
+    rustix::io::ioctl_fionbio(&line, true)?;
+    Ok((line, peer, path))
+}
+
+/// Listens on a socket; one that a dead process left behind is replaced.
+fn listen(path: &Path) -> io::Result<UnixListener> {
+    let left_over = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
+        && UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+    if left_over {
+        fs::remove_file(path)?;
+    }
+    UnixListener::bind(path)
+}
+
+/// Makes `link` lead to `path`, in one step; nothing but a link is ever replaced.
+fn point(link: &Path, path: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(link).is_ok_and(|found| !found.file_type().is_symlink()) {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is something else than a link"));
+    }
+    let mut beside = link.as_os_str().to_owned();
+    beside.push(format!(".{}", std::process::id()));
+    symlink(path, &beside)?;
+    fs::rename(&beside, link)
+}
+
+/// Takes a socket, or a link that still leads where it should, away at the end.
+struct Removed<'a>(&'a Path, Option<&'a Path>);
+
+impl Drop for Removed<'_> {
+    fn drop(&mut self) {
+        if self.1.is_none_or(|target| fs::read_link(self.0).is_ok_and(|now| now == target)) {
+            let _ = fs::remove_file(self.0);
+        }
+    }
+}
