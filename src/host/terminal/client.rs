@@ -83,6 +83,7 @@ struct Open {
     name: String,
     link: Box<dyn Link>,
     framer: Framer,
+    patience: Duration,
     unread: Vec<u8>,
     /// What was received before the device was known, to say what else is there.
     heard: Vec<u8>,
@@ -95,13 +96,21 @@ pub struct Client {
     source: Source,
     open: Option<Open>,
     hello: Option<Hello>,
+    patience: Duration,
 }
 
 impl Client {
     /// A client that has not opened its line yet.
     #[must_use]
     pub const fn new(source: Source) -> Self {
-        Self { source, open: None, hello: None }
+        Self { source, open: None, hello: None, patience: PATIENCE }
+    }
+
+    /// The same with another patience for each copy of a request.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// A client on a port.
@@ -129,14 +138,15 @@ impl Client {
 
     fn reconnect(&mut self) -> Result<Hello, LinkError> {
         (self.open, self.hello) = (None, None);
+        let patience = self.patience;
         let (open, hello) = match &mut self.source {
             Source::Other(name, make) => {
                 let link = make().map_err(|error| LinkError::Gone(name.clone(), error.to_string()))?;
-                greet(name.clone(), link)?
+                greet(name.clone(), link, patience)?
             }
             Source::Port(port) => {
                 let mut errors = Vec::new();
-                let attempt = |path: &Path| greet(path.display().to_string(), link::open(path)?);
+                let attempt = |path: &Path| greet(path.display().to_string(), link::open(path)?, patience);
                 let candidates = port.candidates();
                 let found = candidates.iter().find_map(|p| attempt(p).map_err(|e| errors.push(e)).ok());
                 match (found, errors.pop()) {
@@ -169,12 +179,11 @@ impl Client {
             detail: "the request does not fit one line".to_owned(),
             certain: true,
         })?;
-        let mut copies = 0;
-        let mut broken = None;
-        while copies < TRIES {
+        let (mut copies, mut broken) = (0, None);
+        for _ in 0..TRIES {
             self.connect()?;
             let Some(open) = &mut self.open else { continue };
-            match open.exchange(line.as_bytes(), copies, &mut copies, &mut take) {
+            match open.attempt(line.as_bytes(), &mut copies, &mut take) {
                 Ok(Some(Ok(answer))) => return Ok(answer),
                 Ok(Some(Err((word, detail)))) => {
                     return Err(AskError::Refused { word, detail, certain: copies == 1 });
@@ -183,7 +192,6 @@ impl Client {
                 Err(error) => {
                     broken = Some(LinkError::Gone(open.name.clone(), error.to_string()));
                     self.open = None;
-                    copies += 1;
                 }
             }
         }
@@ -244,23 +252,21 @@ impl Client {
 type Answer<T> = Result<T, (Word, String)>;
 
 impl Open {
-    /// Sends one copy and waits for its answer; `None` if none came that could be read.
-    fn exchange<T>(
+    /// Sends one more copy and waits for its answer; `None` if none came that could be read.
+    fn attempt<T>(
         &mut self,
         line: &[u8],
-        before: u32,
         copies: &mut u32,
         take: &mut impl FnMut(&Reply<'_>) -> Option<T>,
     ) -> io::Result<Option<Answer<T>>> {
-        if self.stale && before == 0 {
-            self.stale = self.copy(b"\nHELLO*49D6\n", &mut hello)?.is_none();
+        if self.stale && *copies == 0 {
+            self.stale = self.greeting()?.is_none();
             if self.stale {
-                *copies += 1;
                 return Ok(None);
             }
         }
         *copies += 1;
-        if before > 0 {
+        if *copies > 1 {
             self.link.send(b"\n")?;
         }
         let answer = self.copy(line, take)?;
@@ -274,7 +280,7 @@ impl Open {
         take: &mut impl FnMut(&Reply<'_>) -> Option<T>,
     ) -> io::Result<Option<Answer<T>>> {
         self.link.send(line)?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + self.patience;
         while let Some(line) = self.line(deadline)? {
             let Ok(reply) = Reply::parse(&line) else { continue };
             if let Some(answer) = take(&reply) {
@@ -319,6 +325,19 @@ impl Open {
             self.heard.extend(chunk.iter().take(count.min(HEARD.saturating_sub(self.heard.len()))));
         }
     }
+
+    /// Asks who is there and throws everything away that comes before the answer.
+    fn greeting(&mut self) -> io::Result<Option<Hello>> {
+        self.link.send(b"\nHELLO*49D6\n")?;
+        let deadline = Instant::now() + self.patience;
+        while let Some(line) = self.line(deadline)? {
+            if let Some(hello) = Reply::parse(&line).ok().as_ref().and_then(hello) {
+                self.heard.clear();
+                return Ok(Some(hello));
+            }
+        }
+        Ok(None)
+    }
 }
 
 fn hello(reply: &Reply<'_>) -> Option<Hello> {
@@ -329,9 +348,16 @@ fn hello(reply: &Reply<'_>) -> Option<Hello> {
 }
 
 /// Makes sure that an equipoise device is at the other end, or says what else is.
-fn greet(name: String, link: Box<dyn Link>) -> Result<(Open, Hello), LinkError> {
-    let mut open =
-        Open { name, link, framer: Framer::new(), unread: Vec::new(), heard: Vec::new(), stale: false };
+fn greet(name: String, link: Box<dyn Link>, patience: Duration) -> Result<(Open, Hello), LinkError> {
+    let mut open = Open {
+        name,
+        link,
+        framer: Framer::new(),
+        patience,
+        unread: Vec::new(),
+        heard: Vec::new(),
+        stale: false,
+    };
     for _ in 0..2 {
         match open.greeting() {
             Ok(Some(hello)) => return Ok((open, hello)),
@@ -350,18 +376,4 @@ fn greet(name: String, link: Box<dyn Link>) -> Result<(Open, Hello), LinkError> 
         let text = String::from_utf8_lossy(heard).trim().chars().take(LINE_LIMIT / 2).collect();
         LinkError::Stranger(open.name, text)
     })
-}
-
-impl Open {
-    fn greeting(&mut self) -> io::Result<Option<Hello>> {
-        self.link.send(b"\nHELLO*49D6\n")?;
-        let deadline = Instant::now() + PATIENCE;
-        while let Some(line) = self.line(deadline)? {
-            if let Some(hello) = Reply::parse(&line).ok().as_ref().and_then(hello) {
-                self.heard.clear();
-                return Ok(Some(hello));
-            }
-        }
-        Ok(None)
-    }
 }
