@@ -273,10 +273,33 @@ fn looks_fall_at_growing_public_counts_the_last_of_explore_at_half() {
 }
 
 #[test]
+fn a_closed_trial_keeps_no_sums_of_outcomes() {
+    for design in DESIGNS {
+        for patients in [3, 9] {
+            let mut chance = Generator::seed_from_u64(5);
+            let mut trial =
+                Small::new(plan(&format!("design={design} features=1 patients=10 epsilon=1"))).unwrap();
+            for k in 1..=patients {
+                trial.draw_ahead(&mut chance);
+                trial.assign(0, None, &mut chance).unwrap();
+                trial.outcome(k, 1, &mut chance).unwrap();
+            }
+            trial.close(&mut chance);
+            let mut tally = [0; equipoise::trial::MAX_PART_BYTES];
+            let length = trial.encode_part(Part::Tally(0), &mut tally);
+            assert!(tally[..length].iter().all(|byte| *byte == 0), "{design} closed after {patients}");
+        }
+    }
+}
+
+#[test]
 fn noise_is_drawn_ahead_once_a_feature_and_look() {
     let mut chance = Generator::seed_from_u64(7);
     let mut trial = Small::new(plan("features=5 patients=20 epsilon=1")).unwrap();
     assert_eq!((0..9).filter(|_| trial.draw_ahead(&mut chance)).count(), 5);
+    assert_eq!((0..9).filter(|_| trial.draw_ahead(&mut chance)).count(), 0);
+    // Nor are draws forgotten by the byte form, and made again.
+    let mut trial = Small::decode(&bytes(&trial)).unwrap();
     assert_eq!((0..9).filter(|_| trial.draw_ahead(&mut chance)).count(), 0);
     while trial.phase() == Phase::Explore {
         let k = trial.assigned() + 1;

@@ -10,7 +10,7 @@
 //! # What it does
 //! * **Looks** come after public patient counts ([`Schedule`]): at half, and before it at half (5/8)^i down to
 //!   about 80 patients a feature; in the second half at the planned reports and at the close.
-//! * **Dropping an arm**: see [`Bets`]. A nonnegative supermartingale under "this arm is not worse" is built from
+//! * **Dropping an arm**: see [`super::evidence`]. A nonnegative supermartingale under "this arm is not worse" is built from
 //!   the noisy increments of explore, so by Ville's inequality the better arm of a feature is ever dropped with
 //!   probability at most beta, at all looks together. Once an arm is dropped explore plays the survivor.
 //! * **At half**, from the explore ledger: f outcomes seen, T = max(ceil(ln n / eps), floor(f^(1-alpha))),
@@ -34,30 +34,13 @@
 //! or used twice; a look that happens once, also across a power cut. [`crate::trial`] and [`crate::device`] keep
 //! the first and the last, this module the others.
 
+use super::evidence::{Bets, Centre, EVIDENCE_BYTES, Evidence, Wager};
 use super::{Arm, Choice, LEDGER_BYTES, Look, TALLY_BYTES, Writer, arm_byte, arm_from_byte};
 use crate::chance::{Chance, Fraction};
 use crate::estimate::Estimate;
 use crate::noise::Laplace;
 use crate::plan::{MAX_FEATURES, Plan, take};
 
-/// Stakes tried side by side; their mean is the evidence.
-const STAKES: usize = 8;
-/// Each stake is this fraction of the one before it.
-const STAKE_RATIO: f64 = 0.75;
-/// Largest stake, however large epsilon.
-const MAX_STAKE: f64 = 0.8;
-/// |ln(1 - largest stake)| as a share of epsilon. Below 1/2 it keeps |s| < a, where the noise has moments.
-const STAKE_PER_EPSILON: f64 = 0.46;
-/// Centres are multiples of 1/16, so that a look computes few sets of bets.
-const CENTRE_STEPS: i32 = 16;
-/// Centres are clamped to +-14/16.
-const MAX_CENTRE: i32 = 14;
-/// Units of evidence per unit of log-wealth.
-const EVIDENCE_UNIT: f64 = (1 << 24) as f64;
-/// Log-wealth that has fallen out of range; it stays there, which can only keep an arm.
-const RUINED: i32 = i32::MIN;
-/// Relative error allowed for the f64 arithmetic of one look; generous against 2^-52 a step.
-const SLACK: f64 = 1.0 / (1u64 << 46) as f64;
 /// By how much the rate of a draw may lie below the one stated (see [`crate::noise`]).
 const RATE_ERROR: f64 = 1.0 / (1u64 << 49) as f64;
 /// Looks stop at this many patients a feature.
@@ -109,104 +92,34 @@ const fn earlier(count: u32) -> u32 {
 
 /// The constants of a plan.
 #[derive(Clone, Debug)]
-pub struct Rules {
+pub(crate) struct Rules {
     noise: Laplace,
-    /// epsilon/(2Y), less what the noise may fall short of it.
-    rate: f64,
+    wager: Wager,
     scale: f64,
-    max_stake: f64,
-    /// STAKES/beta: the sum of wealths that drops an arm.
-    goal: f64,
-    /// Evidence of a single stake below which the sum cannot reach the goal.
-    one_stake_goal: i32,
     /// Variance of one draw over Y^2.
     noise_variance: f64,
 }
 
 impl Rules {
     /// Prepares the constants of a plan.
-    #[must_use]
     pub fn new(plan: &Plan) -> Self {
-        let (epsilon, scale) = (plan.epsilon().to_f64(), f64::from(plan.scale()));
-        let rate = epsilon / (2.0 * scale) - RATE_ERROR;
+        let scale = f64::from(plan.scale());
+        let rate = plan.epsilon().to_f64() / (2.0 * scale) - RATE_ERROR;
         // 2q/(1-q)^2 = 1/(cosh a - 1) = 1/(2 sinh^2(a/2)), without cancellation.
         let sinh = libm::sinh(rate / 2.0);
         Self {
             noise: Laplace::new(plan.cell_rate()),
-            rate,
+            wager: Wager::new(plan, rate),
             scale,
-            max_stake: f64::min(MAX_STAKE, -libm::expm1(-STAKE_PER_EPSILON * epsilon)),
-            goal: STAKES as f64 / plan.beta().to_f64(),
-            one_stake_goal: libm::floor(-libm::log(plan.beta().to_f64()) * EVIDENCE_UNIT) as i32 - 1,
             noise_variance: 1.0 / (2.0 * sinh * sinh * scale * scale),
         }
-    }
-
-    /// ln E[e^(s k)] of one draw k: ln((cosh a - 1)/(cosh a - cosh s)), as products of sinh to keep its digits
-    /// when a is tiny.
-    fn moment(&self, s: f64) -> f64 {
-        let a = self.rate;
-        let base = libm::sinh(a / 2.0);
-        -libm::log((libm::sinh((a + s) / 2.0) / base) * (libm::sinh((a - s) / 2.0) / base))
-    }
-}
-
-/// One stake of the test of "arm x is not better than the other", for one centre.
-///
-/// With centre c in (-1, 1) and stake d, a patient of arm x with outcome y multiplies the wealth by
-/// (1+d(1-c))^(y/Y) (1-d(1+c))^(1-y/Y), one of the other arm by (1-d(1-c))^(y/Y) (1+d(1+c))^(1-y/Y). For yes/no
-/// outcomes the mean factor of a coin-assigned patient is 1 + d (mu_x - mu_other), at most 1 when x is not better;
-/// for graded ones the factor is convex-bounded by the same. On the log scale the factor is linear in the four
-/// cells, so noise multiplies the wealth by e^(s k) a cell, whose mean `cost` takes out exactly.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bet {
-    better_a: f64,
-    better_b: f64,
-    worse_a: f64,
-    worse_b: f64,
-    cost: f64,
-}
-
-/// All stakes for one centre.
-struct Bets([Bet; STAKES]);
-
-impl Bets {
-    fn new(rules: &Rules, centre: i32) -> Self {
-        let c = f64::from(centre) / f64::from(CENTRE_STEPS);
-        let mut stake = rules.max_stake / (1.0 + libm::fabs(c));
-        let mut bets = [Bet::default(); STAKES];
-        for bet in &mut bets {
-            let (up, down) = (stake * (1.0 - c), stake * (1.0 + c));
-            let per_unit = |t| libm::log1p(t) / rules.scale;
-            let [better_a, better_b, worse_a, worse_b] = [up, -down, -up, down].map(per_unit);
-            let cost = [better_a, better_b, worse_a, worse_b].map(|s| rules.moment(s)).iter().sum();
-            *bet = Bet { better_a, better_b, worse_a, worse_b, cost };
-            stake *= STAKE_RATIO;
-        }
-        Self(bets)
-    }
-}
-
-impl Bet {
-    /// What a masked window adds to the evidence that the arm of (`better_a`, `better_b`) is better, rounded down.
-    fn gain(&self, [better_a, better_b]: [f64; 2], [worse_a, worse_b]: [f64; 2]) -> i64 {
-        let terms = [
-            self.better_a * better_a,
-            self.better_b * better_b,
-            self.worse_a * worse_a,
-            self.worse_b * worse_b,
-            -self.cost,
-        ];
-        let sum: f64 = terms.iter().sum();
-        let size: f64 = terms.iter().map(|t| libm::fabs(*t)).sum();
-        libm::floor((sum - size * SLACK) * EVIDENCE_UNIT) as i64
     }
 }
 
 /// Bytes of a tally: window, masked.
 pub(crate) const TALLY: usize = 4 * 8 + 1;
 /// Bytes of a ledger: ledger, evidence, share, dropped and trailing.
-pub(crate) const LEDGER: usize = 4 * 8 + 2 * STAKES * 4 + 4 + 1;
+pub(crate) const LEDGER: usize = 4 * 8 + EVIDENCE_BYTES + 4 + 1;
 const _: () = assert!(TALLY <= TALLY_BYTES && LEDGER <= LEDGER_BYTES);
 
 /// The state of one feature.
@@ -216,8 +129,7 @@ pub(crate) struct Feature {
     /// Has the window its noise?
     masked: bool,
     ledger: Cells,
-    /// Log-wealth per better arm and stake.
-    evidence: [[i32; STAKES]; 2],
+    evidence: Evidence,
     dropped: Option<Arm>,
     /// Second half: the arm given with probability `share`.
     trailing: Arm,
@@ -229,7 +141,7 @@ impl Feature {
         window: [0; 4],
         masked: false,
         ledger: [0; 4],
-        evidence: [[0; STAKES]; 2],
+        evidence: Evidence::NONE,
         dropped: None,
         trailing: Arm::Zero,
         share: Fraction::HALF,
@@ -295,40 +207,6 @@ impl Feature {
         self.masked = false;
     }
 
-    /// The pooled mean of the ledger as a centre in [-1, 1], on the grid.
-    fn centre(&self) -> i32 {
-        let [a0, b0, a1, b1] = self.ledger.map(|cell| cell as f64);
-        let (a, all) = (a0 + a1, a0 + a1 + b0 + b1);
-        if all <= 0.0 {
-            return 0;
-        }
-        let c = libm::round((2.0 * a / all - 1.0) * f64::from(CENTRE_STEPS));
-        (c as i32).clamp(-MAX_CENTRE, MAX_CENTRE)
-    }
-
-    /// Bets on the masked window, before it joins the ledger, and drops an arm when the goal is reached.
-    fn weigh(&mut self, bets: &Bets, rules: &Rules) {
-        let [a0, b0, a1, b1] = self.window.map(|cell| cell as f64);
-        let [zero_better, one_better] = &mut self.evidence;
-        for (evidence, better, worse) in [(zero_better, [a0, b0], [a1, b1]), (one_better, [a1, b1], [a0, b0])]
-        {
-            for (wealth, bet) in evidence.iter_mut().zip(&bets.0) {
-                if *wealth != RUINED {
-                    let sum = i64::from(*wealth).saturating_add(bet.gain(better, worse));
-                    *wealth = sum.clamp(i64::from(RUINED), i64::from(i32::MAX)) as i32;
-                }
-            }
-        }
-        // The mean cannot reach the goal before one stake does; this saves nearly all exponentials.
-        if self.evidence.iter().flatten().all(|wealth| *wealth < rules.one_stake_goal) {
-            return;
-        }
-        let [zero, one] = self.evidence.map(|evidence| total_wealth(&evidence));
-        if f64::max(zero, one) * (1.0 - SLACK) >= rules.goal {
-            self.dropped = Some(if one > zero { Arm::Zero } else { Arm::One });
-        }
-    }
-
     /// What half fixes for the second half; the explore ledger ends here.
     fn turn(&mut self, plan: &Plan, rules: &Rules) {
         let [a0, b0, a1, b1] = self.ledger.map(|cell| cell as f64 / rules.scale);
@@ -380,7 +258,7 @@ impl Feature {
     pub fn encode_ledger(&self, out: &mut [u8; LEDGER_BYTES]) {
         let mut out = Writer(out.iter_mut());
         self.ledger.iter().for_each(|cell| out.put(&cell.to_le_bytes()));
-        self.evidence.iter().flatten().for_each(|wealth| out.put(&wealth.to_le_bytes()));
+        self.evidence.encode(&mut out);
         out.put(&self.share.0.to_le_bytes());
         out.put(&[arm_byte(self.dropped) << 4 | self.trailing as u8]);
     }
@@ -389,9 +267,7 @@ impl Feature {
         for cell in &mut self.ledger {
             *cell = i64::from_le_bytes(take(&mut bytes)?);
         }
-        for wealth in self.evidence.iter_mut().flatten() {
-            *wealth = i32::from_le_bytes(take(&mut bytes)?);
-        }
+        self.evidence.decode(&mut bytes)?;
         self.share = Fraction(u32::from_le_bytes(take(&mut bytes)?));
         let [arms] = take(&mut bytes)?;
         self.dropped = arm_from_byte(arms >> 4)?;
@@ -405,9 +281,8 @@ fn mean(a: f64, b: f64) -> f64 {
     if a + b <= 0.0 { 0.5 } else { (a / (a + b)).clamp(0.0, 1.0) }
 }
 
-/// The sum of the stakes' wealths.
-fn total_wealth(evidence: &[i32; STAKES]) -> f64 {
-    evidence.iter().filter(|w| **w != RUINED).map(|w| libm::exp(f64::from(*w) / EVIDENCE_UNIT)).sum()
+fn floats(cells: Cells) -> [f64; 4] {
+    cells.map(|cell| cell as f64)
 }
 
 /// The features of a trial of this design.
@@ -432,15 +307,16 @@ pub(crate) fn look(
     if look != Look::Measure {
         // Centres come from the ledger before this look. Bets depend on the centre alone and are dear on a small
         // machine: make each set once.
-        let mut centres = [0; MAX_FEATURES as usize];
+        let mut centres = [Centre::default(); MAX_FEATURES as usize];
         for (centre, feature) in centres.iter_mut().zip(each(features)) {
-            *centre = feature.centre();
+            *centre = Centre::of(floats(feature.ledger));
         }
-        for centre in -MAX_CENTRE..=MAX_CENTRE {
+        for centre in Centre::all() {
             let mut bets = None;
             for (feature, _) in each(features).zip(centres).filter(|(_, c)| *c == centre) {
                 if feature.dropped.is_none() {
-                    feature.weigh(bets.get_or_insert_with(|| Bets::new(rules, centre)), rules);
+                    let bets = bets.get_or_insert_with(|| Bets::new(&rules.wager, centre));
+                    feature.dropped = feature.evidence.weigh(bets, floats(feature.window), &rules.wager);
                 }
             }
         }

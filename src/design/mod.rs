@@ -10,6 +10,7 @@
 
 pub mod conse;
 pub mod dp_conse;
+mod evidence;
 pub mod interim;
 
 use crate::chance::Chance;
