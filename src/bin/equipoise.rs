@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use equipoise::host::device;
+use equipoise::host::simulate::command as simulate;
 use equipoise::host::terminal::commands::{custodian, log, say, ward};
 
 /// A bedside randomizer for clinical trials: adaptive, and private by proof.
@@ -41,6 +42,10 @@ enum Command {
     Erase(custodian::EraseArgs),
     /// Print the estimates with their intervals
     Report(custodian::ReportArgs),
+    /// Run many trials of one or more designs and print their operating characteristics
+    Simulate(simulate::Args),
+    /// Put the parts of a simulation together, to the bytes that one run would have written
+    Merge(simulate::MergeArgs),
     /// The log of a terminal
     #[command(subcommand)]
     Log(log::LogCommand),
@@ -66,10 +71,20 @@ fn main() -> ExitCode {
         Command::Close(args) => custodian::close(&args),
         Command::Erase(args) => custodian::erase(&args),
         Command::Report(args) => custodian::report(&args),
+        Command::Simulate(args) => answer(simulate::run(&args)),
+        Command::Merge(args) => answer(simulate::run_merge(&args)),
         Command::Log(command) => log::run(&command),
         Command::Completions { shell } => completions(shell),
         Command::Man => manual(),
     }
+}
+
+/// The exit code, or the reason on standard error and the code for wrong usage.
+fn answer(done: Result<ExitCode, impl std::error::Error>) -> ExitCode {
+    done.unwrap_or_else(|error| {
+        eprintln!("equipoise: {error}");
+        ExitCode::from(2)
+    })
 }
 
 fn completions(shell: clap_complete::Shell) -> ExitCode {

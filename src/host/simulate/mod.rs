@@ -25,10 +25,13 @@
 //!   linearisation of the two means (their correlation included).
 
 pub mod arrivals;
+pub mod command;
 pub mod comparators;
 pub mod delays;
 pub mod harness;
 pub mod instance;
+pub mod output;
+pub mod shards;
 pub mod statistics;
 
 use std::fmt;

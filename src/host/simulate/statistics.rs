@@ -141,6 +141,11 @@ impl Sums {
         Self { effects, patients, runs: 0, features, moments: [0; MOMENTS], drops: 0, first_drop: 0 }
     }
 
+    /// Gives sums that were read from a file what they were made with.
+    pub(super) fn restore(&mut self, instance: &Instance, patients: u32) {
+        (self.effects, self.patients) = (instance.effects().collect(), patients);
+    }
+
     /// Adds one run.
     pub fn add(&mut self, run: &Run) {
         let (mut regret, mut squares, mut estimates) = (0.0, 0, 0);

@@ -1,0 +1,156 @@
+//! The figures of a simulation as a table for people and as CSV for programs.
+//!
+//! CSV: one heading line, one line a design, columns in the order of [`COLUMNS`]; a figure that does not exist (no
+//! estimate, no drop) is empty. Columns are only ever added at the end.
+
+use std::fmt::Write;
+
+use super::shards::{Outcome, Shard};
+
+/// The columns of the CSV form.
+pub const COLUMNS: [&str; 27] = [
+    "design",
+    "plan",
+    "arrivals",
+    "delay",
+    "lost0",
+    "lost1",
+    "drift",
+    "runs",
+    "seed",
+    "regret",
+    "regret_se",
+    "worse_share",
+    "estimates",
+    "mse",
+    "mse_se",
+    "max_mse",
+    "bias",
+    "max_bias",
+    "coverage",
+    "width",
+    "dropped",
+    "wrong_drops",
+    "runs_with_drop",
+    "first_drop",
+    "product",
+    "product_se",
+    "f_min",
+];
+
+/// Mean patients of the rarest feature.
+fn rarest(outcome: &Outcome) -> f64 {
+    let least = outcome.sums.features.iter().map(|feature| feature.patients).min();
+    least.unwrap_or(0) as f64 / outcome.summary.runs as f64
+}
+
+/// The CSV form.
+#[must_use]
+pub fn csv(shard: &Shard) -> String {
+    let mut text = COLUMNS.join(",") + "\n";
+    for outcome in &shard.results {
+        let (setup, s) = (&outcome.setup, &outcome.summary);
+        let some = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+        let cells = [
+            setup.design.clone(),
+            setup.plan.clone(),
+            setup.arrivals.clone(),
+            setup.delay.clone(),
+            setup.lost[0].to_string(),
+            setup.lost[1].to_string(),
+            setup.drift.to_string(),
+            s.runs.to_string(),
+            setup.seed.to_string(),
+            s.regret.mean.to_string(),
+            s.regret.error.to_string(),
+            s.worse_share.to_string(),
+            s.estimates.to_string(),
+            some(s.mse.map(|f| f.mean)),
+            some(s.mse.map(|f| f.error)),
+            some(s.max_mse),
+            some(s.bias),
+            some(s.max_bias),
+            some(s.coverage),
+            some(s.width),
+            s.dropped.to_string(),
+            s.wrong_drops.to_string(),
+            s.runs_with_drop.to_string(),
+            some(s.first_drop),
+            some(s.product.map(|f| f.mean)),
+            some(s.product.map(|f| f.error)),
+            rarest(outcome).to_string(),
+        ];
+        text += &cells.join(",");
+        text.push('\n');
+    }
+    text
+}
+
+/// A number with three significant digits or so, `-` if there is none.
+fn short(value: Option<f64>) -> String {
+    match value {
+        None => "-".into(),
+        Some(0.0) => "0".into(),
+        Some(v) if v.abs() >= 100.0 => format!("{v:.0}"),
+        Some(v) if v.abs() >= 1.0 => format!("{v:.2}"),
+        Some(v) if v.abs() >= 0.1 => format!("{v:.3}"),
+        Some(v) if v.abs() >= 0.000_05 => format!("{v:.5}"),
+        Some(v) => format!("{v:.1e}"),
+    }
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or("-".into(), |share| format!("{:.1} %", 100.0 * share))
+}
+
+/// The table for people: a line a figure, a column a design.
+#[must_use]
+pub fn table(shard: &Shard) -> String {
+    let mut text = String::new();
+    let Some(Outcome { setup, summary, .. }) = shard.results.first() else { return text };
+    let plan = setup.plan.split_once(' ').map_or("", |(_, rest)| rest);
+    let _ = writeln!(text, "{} runs, seed {}, {plan}", summary.runs, setup.seed);
+    let _ = writeln!(
+        text,
+        "arrivals {}, delay {}, lost {} / {}, drift {}\n",
+        setup.arrivals, setup.delay, setup.lost[0], setup.lost[1], setup.drift
+    );
+    let with = |mean: String, error: Option<f64>| match error {
+        Some(error) if mean != "-" => format!("{mean} +- {}", short(Some(error))),
+        _ => mean,
+    };
+    type Cell<'a> = Box<dyn Fn(&Outcome) -> String + 'a>;
+    let rows: Vec<(&str, Cell)> = vec![
+        ("", Box::new(|o| o.setup.design.clone())),
+        (
+            "regret (outcomes lost)",
+            Box::new(|o| with(short(Some(o.summary.regret.mean)), Some(o.summary.regret.error))),
+        ),
+        ("patients on the worse arm", Box::new(|o| percent(Some(o.summary.worse_share)))),
+        (
+            "MSE of the effect, mean",
+            Box::new(|o| with(short(o.summary.mse.map(|f| f.mean)), o.summary.mse.map(|f| f.error))),
+        ),
+        ("MSE, worst feature", Box::new(|o| short(o.summary.max_mse))),
+        ("bias (+: overstated)", Box::new(|o| short(o.summary.bias))),
+        ("coverage of 95 % intervals", Box::new(|o| percent(o.summary.coverage))),
+        ("width of the intervals", Box::new(|o| short(o.summary.width))),
+        ("features with an estimate", Box::new(|o| percent(Some(o.summary.estimates)))),
+        ("features with a dropped arm", Box::new(|o| percent(Some(o.summary.dropped)))),
+        ("... the better one dropped", Box::new(|o| percent(Some(o.summary.wrong_drops)))),
+        ("patients to the first drop", Box::new(|o| short(o.summary.first_drop))),
+        ("patients of the rarest feature", Box::new(|o| short(Some(rarest(o))))),
+        (
+            "regret * MSE / M",
+            Box::new(|o| with(short(o.summary.product.map(|f| f.mean)), o.summary.product.map(|f| f.error))),
+        ),
+    ];
+    for (name, cell) in rows {
+        let _ = write!(text, "{name:<31}");
+        for outcome in &shard.results {
+            let _ = write!(text, " {:>22}", cell(outcome));
+        }
+        text.push('\n');
+    }
+    text
+}
