@@ -135,6 +135,7 @@ fn arrivals_have_their_shares() {
         (named("uniform"), [0.25; 4]),
         (named("zipf"), [12.0 / 25.0, 6.0 / 25.0, 4.0 / 25.0, 3.0 / 25.0]),
         (named("zipf:0"), [0.25; 4]),
+        (named("shares:0,3,1,0"), [0.0, 0.75, 0.25, 0.0]),
         (named("seasonal"), [even, odd, even, odd]),
         (Arrivals::trace("0 1 1\n3,3 3 3").unwrap(), [1.0 / 7.0, 2.0 / 7.0, 0.0, 4.0 / 7.0]),
     ] {
@@ -165,4 +166,78 @@ fn what_cannot_be_simulated_is_named_with_what_can() {
     assert!(Lost::parse("0.1,2").is_err() && Lost::parse("x").is_err() && Lost::parse("0.1").is_ok());
     assert!(Comparator::parse("etc:2").is_err() && Comparator::parse("best").unwrap().is_none());
     assert!(Instance::parse("p0,p1\n0.1,0.2\n0.3").is_err());
+}
+
+fn equipoise(args: &[&str]) -> (Option<i32>, String, String) {
+    let done = std::process::Command::new(env!("CARGO_BIN_EXE_equipoise")).args(args).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (done.status.code(), text(done.stdout), text(done.stderr))
+}
+
+#[test]
+fn merged_shards_are_the_single_run_byte_for_byte_and_wrong_sets_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let simulate = |shard: &str, json: &str, seed: &str| {
+        let common = "simulate --design interim,etc,dp-conse --features 3 --patients 600 --runs 7 \
+                      --p0 0.1,0.3,0.7 --p1 0.4,0.3,0.1 --lost 0.1,0.3 --delay 0..9";
+        let args = common.split_ascii_whitespace();
+        let rest = ["--seed", seed, "--shard", shard, "--json", json];
+        let (code, ..) = equipoise(&args.chain(rest).collect::<Vec<_>>());
+        assert_eq!(code, Some(0));
+    };
+    let [whole, one, two, three, other] = ["w", "1", "2", "3", "o"].map(at);
+    simulate("1/1", &whole, "18446744073709551615");
+    for (shard, file) in [("1/3", &one), ("2/3", &two), ("3/3", &three)] {
+        simulate(shard, file, "18446744073709551615");
+    }
+    simulate("2/3", &other, "6");
+    let merged = equipoise(&["merge", &three, &one, &two, "--json", "-"]);
+    assert_eq!(merged, (Some(0), std::fs::read_to_string(&whole).unwrap(), String::new()));
+    for (files, message) in [
+        ([&one, &one, &three], "runs 0..2 are there twice"),
+        ([&one, &three, &three], "runs 2..4 are missing"),
+        ([&two, &two, &three], "runs 0..2 are missing"),
+        ([&one, &two, &two], "runs 2..4 are there twice"),
+        ([&one, &other, &three], "the parts come from different simulations (their setups differ)"),
+    ] {
+        let (code, out, error) = equipoise(&["merge", files[0], files[1], files[2]]);
+        assert_eq!((code, out, error), (Some(2), String::new(), format!("equipoise: {message}\n")));
+    }
+    let (code, _, error) = equipoise(&["merge", &one, &two]);
+    assert_eq!((code, error.as_str()), (Some(2), "equipoise: runs 4..7 are missing\n"));
+}
+
+#[test]
+fn the_command_line_names_a_bad_value_with_what_is_allowed_and_exits_with_2() {
+    for (args, message) in [
+        ("--epsilon 0", "epsilon=0 allowed 1/1000..=20"),
+        ("--features 65", "features=65 allowed 1..=64"),
+        ("--design best", "design=best allowed conse dp-conse interim uniform ucb1 thompson etc[:SHARE]"),
+        ("--runs 0", "runs=0 allowed 1..=1000000"),
+        ("--runs many", "runs=many allowed 1..=1000000"),
+        ("--seed -1x", "seed=-1x allowed 0..=18446744073709551615"),
+        ("--p0 0.1,0.2", "p0=2 rates allowed one rate, or one a feature of the plan"),
+        ("--p1 1.01", "p1=1.01 allowed 0..=1"),
+        ("--shard 0/3", "shard=0/3 allowed I/K with 1 <= I <= K <= runs"),
+        ("--delay 9..3", "delay=9..3 allowed D or A..B patients, 0..=16000, A at most B"),
+        ("--lost 2", "lost=2 allowed P or P0,P1, each 0..=1"),
+        ("--threads x", "threads=x allowed 0..=1024"),
+    ] {
+        let words = args.replace(' ', "=");
+        let (code, out, error) = equipoise(&["simulate", &words]);
+        assert_eq!((code, out, error), (Some(2), String::new(), format!("equipoise: {message}\n")), "{args}");
+    }
+}
+
+#[test]
+fn csv_has_its_columns_and_a_line_a_design() {
+    let (code, out, _) =
+        equipoise(&["simulate", "--design=uniform,conse", "--patients=500", "--runs=3", "--csv=-"]);
+    let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(code, Some(0));
+    assert_eq!(lines[0][..10].join(","), "design,plan,arrivals,delay,lost0,lost1,drift,runs,seed,regret");
+    assert_eq!(lines[0][23..].join(","), "first_drop,product,product_se,f_min");
+    assert_eq!((lines.len(), lines[1][0], lines[2][0]), (3, "uniform", "conse"));
+    assert!(lines.iter().all(|line| line.len() == 27) && lines[1][23].is_empty(), "{out}");
 }

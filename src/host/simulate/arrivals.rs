@@ -5,6 +5,7 @@
 //! | `uniform` | all features equally often |
 //! | `zipf` or `zipf:S` | feature j (from 1) with weight 1/j^S; S = 1 if not given |
 //! | `seasonal` or `seasonal:P` | the week and the season change the shares; P patients a day, 20 if not given |
+//! | `shares:W,W,..` | features by these weights, one each |
 //! | a file | one feature number (from 0) a word, in order; the file starts again when it ends |
 //!
 //! Seasonal: on five weekdays even features (0, 2, ..) weigh 3 and odd ones 1, on two weekend days the other way round; on
@@ -26,6 +27,8 @@ pub enum Arrivals {
     Uniform,
     /// Feature j (from 1) with weight 1/j^s.
     Zipf(f64),
+    /// Features by these weights.
+    Shares(Vec<f64>),
     /// Week and season, with this many patients a day.
     Seasonal(u32),
     /// These features in turn.
@@ -33,7 +36,8 @@ pub enum Arrivals {
 }
 
 const DAY: u32 = 20;
-const ALLOWED: &str = "uniform, zipf[:0..=10], seasonal[:1..=1000000] or a file of feature numbers";
+const ALLOWED: &str = "uniform, zipf[:0..=10], seasonal[:1..=1000000], shares:W,W,.. (a weight a feature, not all 0) \
+                       or a readable file of feature numbers";
 
 impl Arrivals {
     /// Reads a name of the table above; `None` if it is none, and so may be a file.
@@ -47,10 +51,19 @@ impl Arrivals {
             ("uniform", None) => Self::Uniform,
             ("zipf", None) => Self::Zipf(1.0),
             ("zipf", Some(s)) => Self::Zipf(s.parse().map_err(|_| bad())?),
+            ("shares", Some(weights)) => {
+                Self::Shares(weights.split(',').map(str::parse).collect::<Result<_, _>>().map_err(|_| bad())?)
+            }
             ("seasonal", None) => Self::Seasonal(DAY),
             ("seasonal", Some(day)) => Self::Seasonal(day.parse().map_err(|_| bad())?),
             _ => return Ok(None),
         }))
+    }
+
+    /// The error for a text that is neither a name nor a file that can be read.
+    #[must_use]
+    pub fn unknown(text: &str) -> SimulateError {
+        SimulateError::value("arrivals", text, ALLOWED)
     }
 
     /// Reads the words of a file.
@@ -70,6 +83,11 @@ impl Arrivals {
             Self::Uniform => true,
             Self::Zipf(s) => (0.0..=10.0).contains(s),
             Self::Seasonal(day) => (1..=1_000_000).contains(day),
+            Self::Shares(weights) => {
+                weights.len() == usize::from(features)
+                    && weights.iter().all(|w| (0.0..=1e9).contains(w))
+                    && weights.iter().sum::<f64>() > 0.0
+            }
             Self::Trace(trace) => {
                 if let Some(j) = trace.iter().find(|j| **j >= features) {
                     return Err(SimulateError::value("arrivals feature", j, "0..features"));
@@ -88,6 +106,10 @@ impl fmt::Display for Arrivals {
             Self::Uniform => f.write_str("uniform"),
             Self::Zipf(s) => write!(f, "zipf:{s}"),
             Self::Seasonal(day) => write!(f, "seasonal:{day}"),
+            Self::Shares(weights) => {
+                let weights: Vec<String> = weights.iter().map(f64::to_string).collect();
+                write!(f, "shares:{}", weights.join(","))
+            }
             Self::Trace(trace) => {
                 let sum = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC).checksum(trace);
                 write!(f, "trace:{}:{sum:08x}", trace.len())
@@ -159,6 +181,7 @@ impl Features {
                 let weights: Vec<f64> = (1..=features).map(|j| libm::pow(f64::from(j), -s)).collect();
                 Self::Shares(Alias::new(&weights))
             }
+            Arrivals::Shares(weights) => Self::Shares(Alias::new(weights)),
             Arrivals::Seasonal(day) => {
                 let table = |step, parity| {
                     // From -1 to 1 over the features, from 1 to -1 and back over the half.

@@ -149,7 +149,10 @@ impl WorldArgs {
         instance.drift = number("drift", &self.drift, "a number")?;
         let arrivals = match Arrivals::parse(&self.arrivals)? {
             Some(arrivals) => arrivals,
-            None => Arrivals::trace(&read(&self.arrivals)?)?,
+            None => match fs::read_to_string(&self.arrivals) {
+                Ok(text) => Arrivals::trace(&text)?,
+                Err(_) => return Err(Arrivals::unknown(&self.arrivals)),
+            },
         };
         Ok(World { instance, arrivals, delay: Delay::parse(&self.delay)?, lost: Lost::parse(&self.lost)? })
     }

@@ -108,8 +108,7 @@ fn percent(share: Option<f64>) -> String {
 pub fn table(shard: &Shard) -> String {
     let mut text = String::new();
     let Some(Outcome { setup, summary, .. }) = shard.results.first() else { return text };
-    let plan = setup.plan.split_once(' ').map_or("", |(_, rest)| rest);
-    let _ = writeln!(text, "{} runs, seed {}, {plan}", summary.runs, setup.seed);
+    let _ = writeln!(text, "{} runs, seed {}, {}", summary.runs, setup.seed, setup.plan);
     let _ = writeln!(
         text,
         "arrivals {}, delay {}, lost {} / {}, drift {}\n",

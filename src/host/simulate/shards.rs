@@ -13,6 +13,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::Plan;
+
 use super::{Instance, Scenario, SimulateError, Summary, Sums};
 
 /// Version of the file.
@@ -36,12 +38,18 @@ pub struct Setup {
     pub seed: u64,
 }
 
+/// The canonical plan without its design: a comparator lends only the sizes.
+fn parameters(plan: &Plan) -> String {
+    let plan = plan.to_string();
+    plan.split_once(' ').map_or_else(String::new, |(_, rest)| rest.into())
+}
+
 impl Setup {
     fn new(scenario: &Scenario) -> Self {
         let world = &scenario.world;
         Self {
             design: scenario.name(),
-            plan: scenario.plan.to_string(),
+            plan: parameters(&scenario.plan),
             features: scenario.plan.features(),
             patients: scenario.plan.patients(),
             p0: world.instance.p0.clone(),
