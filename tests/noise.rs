@@ -4,12 +4,13 @@
 //! from the sampler. The tables are multiplied out in big integers.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail")]
 
+use std::convert::Infallible;
 use std::fmt;
 
 use equipoise::chance::{Chance, DeviceSampler, Fraction, Sampler};
 use equipoise::noise::{Laplace, Rate};
 use num_bigint::BigUint;
-use rand_core::{Rng, SeedableRng};
+use rand_core::{Rng, SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Draws of a setting, unless it says more.
@@ -215,12 +216,12 @@ fn lap_plus_at_the_greatest_centre_does_not_wrap() {
 /// Bits after the point of the big numbers below.
 const POINT: u32 = 320;
 
-/// e^(num/den) in units of 2^-320, rounded down, by more than 2^40 units too small for no legal rate: 200 terms, each
-/// rounded down, each loss passed on at most e^16 < 2^24 times.
-fn exponential(num: u64, den: u64) -> BigUint {
+/// e^(num/den), at most e^16, in units of 2^-320, rounded down: too small by less than 2^40 units, there being 200
+/// terms, each rounded down, each loss passed on less than 200 times and at most e^16 < 2^24 fold.
+fn exponential(num: &BigUint, den: &BigUint) -> BigUint {
     let mut term = BigUint::from(1u8) << POINT;
     let mut sum = term.clone();
-    for k in 1..200u64 {
+    for k in 1..200u32 {
         term = term * num / den / k;
         sum += &term;
     }
@@ -231,7 +232,7 @@ fn exponential(num: u64, den: u64) -> BigUint {
 fn check_table(num: u64, den: u64) {
     let law = Laplace::new(Rate::new(num, den).unwrap_or_else(|| panic!("{num}/{den}")));
     let one: BigUint = BigUint::from(1u8) << 64u32;
-    let low = exponential(num, den);
+    let low = exponential(&num.into(), &den.into());
     let high = &low + (BigUint::from(1u8) << 40u32);
     let unit: BigUint = BigUint::from(1u8) << POINT;
     // The products over the digits that turn from 1 to 0: of their probabilities to be 0, and to be 1.
@@ -278,6 +279,28 @@ fn no_step_of_any_table_costs_more_than_its_rate() {
 }
 
 #[test]
+fn every_threshold_is_above_its_exact_value_by_at_most_four_units() {
+    for (num, den) in
+        [(16, 1), (15_999, 1000), (249, 500), (1, 2), (355, 113), (1, 40), (1, 131_070_000), (1, 1 << 27)]
+    {
+        let law = Laplace::new(Rate::new(num, den).unwrap());
+        for lane in 0..=law.digits() {
+            // x = (num/den - 2^-50) 2^lane; heads has probability 1/(e^x + 1), in the tail 1/e^x.
+            let x = (BigUint::from(num) << 50u32) - den << lane;
+            let mut low = exponential(&x, &(BigUint::from(den) << 50u32));
+            if lane < law.digits() {
+                low += BigUint::from(1u8) << POINT;
+            }
+            let high = &low + (BigUint::from(1u8) << 40u32);
+            let one = BigUint::from(1u8) << (64 + POINT);
+            let threshold = law.threshold(lane);
+            assert!(&low * threshold >= one, "{num}/{den} lane {lane} is below");
+            assert!(high * (threshold - 4) <= one, "{num}/{den} lane {lane} is too far above");
+        }
+    }
+}
+
+#[test]
 fn a_rate_is_taken_from_its_range_and_from_nowhere_else() {
     assert!(Rate::new(1, 1 << 27).is_some() && Rate::new(1, (1 << 27) + 1).is_none());
     assert!(Rate::new(16, 1).is_some() && Rate::new(16_000_001, 1_000_000).is_none());
@@ -312,9 +335,28 @@ fn coins_are_fair_and_independent_of_their_neighbours() {
     assert!(seen.iter().all(|&count| (f64::from(count) - 125_000.0).abs() < 2200.0), "{seen:?}");
 }
 
+/// A generator that gives one word for ever.
+struct Always(u32);
+
+impl TryRng for Always {
+    type Error = Infallible;
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok(self.0)
+    }
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.0.into())
+    }
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        bytes.fill(0);
+        Ok(())
+    }
+}
+
 #[test]
 fn a_biased_coin_is_one_word_compared_with_the_fraction() {
     for p in [0, 1, 12_345, 1 << 31, 3_000_000_000, u32::MAX] {
+        assert!(!Sampler::new(Always(p)).biased_coin(Fraction(p)));
+        assert!(p == 0 || Sampler::new(Always(p - 1)).biased_coin(Fraction(p)));
         let mut chance = Sampler::<Xoshiro256PlusPlus>::seed_from_u64(5);
         let mut words = Xoshiro256PlusPlus::seed_from_u64(5);
         let mut heads = 0u32;

@@ -246,7 +246,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives these words, then zeros.
+    /// Gives these words, then ones.
     struct Script<'a>(core::slice::Iter<'a, u64>);
 
     impl TryRng for Script<'_> {
@@ -255,7 +255,7 @@ mod tests {
             panic!("a draw takes whole words")
         }
         fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-            Ok(self.0.next().copied().unwrap_or(0))
+            Ok(self.0.next().copied().unwrap_or(u64::MAX))
         }
         fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Infallible> {
             panic!("a draw takes whole words")
@@ -280,6 +280,21 @@ mod tests {
                     1 << lane,
                     "{num}/{den} lane {lane}"
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn the_unary_part_goes_on_as_long_as_its_coins_are_heads() {
+        for (num, den) in [(16, 1), (1, 2), (1, 40), (1, 131_070_000)] {
+            let law = Laplace::new(Rate::new(num, den).unwrap());
+            // Zeros are heads in every lane, found when the last lane, that of the tail, shows its first bit.
+            let rows = law.threshold(law.digits).leading_zeros() + 1;
+            let words = (rows.next_multiple_of(STRIDE) * law.width / u64::BITS) as usize;
+            for above in 1..20 {
+                let zeros = [0; 20 * 16];
+                let value = law.draw(u64::MAX, &mut Script(zeros[..above * words].iter()));
+                assert_eq!(value, (true, ((above as u64 + 1) << law.digits) - 1), "{num}/{den}");
             }
         }
     }
