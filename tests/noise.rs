@@ -286,7 +286,7 @@ fn every_threshold_is_above_its_exact_value_by_at_most_four_units() {
         let law = Laplace::new(Rate::new(num, den).unwrap());
         for lane in 0..=law.digits() {
             // x = (num/den - 2^-50) 2^lane; heads has probability 1/(e^x + 1), in the tail 1/e^x.
-            let x = (BigUint::from(num) << 50u32) - den << lane;
+            let x = ((BigUint::from(num) << 50u32) - den) << lane;
             let mut low = exponential(&x, &(BigUint::from(den) << 50u32));
             if lane < law.digits() {
                 low += BigUint::from(1u8) << POINT;

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
-use equipoise::host::device;
 use equipoise::host::simulate::command as simulate;
 use equipoise::host::terminal::commands::{custodian, log, say, ward};
+use equipoise::host::{device, sample};
 
 /// A bedside randomizer for clinical trials: adaptive, and private by proof.
 ///
@@ -49,6 +49,8 @@ enum Command {
     /// The log of a terminal
     #[command(subcommand)]
     Log(log::LogCommand),
+    /// Draw from the noise laws, for anybody to test them
+    Sample(sample::Args),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         Command::Simulate(args) => answer(simulate::run(&args)),
         Command::Merge(args) => answer(simulate::run_merge(&args)),
         Command::Log(command) => log::run(&command),
+        Command::Sample(args) => sample::run(&args),
         Command::Completions { shell } => completions(shell),
         Command::Man => manual(),
     }

@@ -7,6 +7,7 @@
 )]
 
 pub mod device;
+pub mod sample;
 pub mod simulate;
 pub mod terminal;
 pub mod virtual_board;
