@@ -48,8 +48,7 @@ impl Clock {
 
     /// The count now.
     pub fn now(&mut self) -> u32 {
-        set(&self.0.tasks_capture[NOW], 1);
-        self.0.cc[NOW].read().bits()
+        now()
     }
 
     /// The count at which the last byte was taken from the serial port.
@@ -89,6 +88,14 @@ impl Clock {
         }
         set(&self.0.intenclr, INTERRUPT << AT);
     }
+}
+
+/// The count now, for drivers that must not wait for ever.
+pub(super) fn now() -> u32 {
+    // SAFETY: the capture channel `NOW` may be captured by anybody at any time.
+    let timer = unsafe { &*pac::TIMER0::ptr() };
+    set(&timer.tasks_capture[NOW], 1);
+    timer.cc[NOW].read().bits()
 }
 
 #[interrupt]

@@ -1,64 +1,37 @@
-//! Hardware noise: the chip's RNG, one byte at a time, about 0.2 ms raw and 0.7 ms corrected.
+//! Hardware noise: the chip's RNG, one byte at a time, with its bias correction on (about 0.7 ms a byte).
 //!
-//! Raw bytes are what the health tests must see: the chip's bias correction would hide a failing source from
-//! them. Seeds are made of corrected bytes. A source that gives nothing within [`PATIENCE`] looks is dead, and
-//! said to be so, instead of being waited for.
+//! The correction drops pairs of equal raw bits, so a source that is stuck gives no byte at all. A source
+//! that gives none within [`PATIENCE`] is dead, and said to be so, instead of being waited for.
 
 use super::model::pac;
-use super::set;
+use super::{clock, set};
+use crate::device::health::Entropy;
 
-/// Looks at a silent RNG before it is given up: more than 10 ms at 16 MHz, ten times what a byte may take.
-const PATIENCE: u32 = 40_000;
-
-/// The RNG gave no byte in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Silent;
+/// A second: more than a thousand times what a byte takes, and well within the watchdog's patience.
+const PATIENCE: u32 = 1_000_000 * clock::PER_MICROSECOND;
 
 /// The running RNG.
-pub struct Entropy {
-    rng: pac::RNG,
-    corrected: bool,
-}
+pub struct Noise(pac::RNG);
 
-impl Entropy {
+impl Noise {
     pub(super) fn start(rng: pac::RNG) -> Self {
         set(&rng.config, 1);
         set(&rng.tasks_start, 1);
-        Self { rng, corrected: true }
+        Self(rng)
     }
+}
 
-    /// One byte as it comes from the noise source.
-    ///
-    /// # Errors
-    /// The source is dead.
-    pub fn raw(&mut self) -> Result<u8, Silent> {
-        self.byte(false)
-    }
-
-    /// One byte after the chip's bias correction.
-    ///
-    /// # Errors
-    /// The source is dead.
-    pub fn corrected(&mut self) -> Result<u8, Silent> {
-        self.byte(true)
-    }
-
-    fn byte(&mut self, corrected: bool) -> Result<u8, Silent> {
-        if corrected != self.corrected {
-            set(&self.rng.tasks_stop, 1);
-            set(&self.rng.config, u32::from(corrected));
-            // What was made under the other setting is thrown away.
-            set(&self.rng.events_valrdy, 0);
-            set(&self.rng.tasks_start, 1);
-            self.corrected = corrected;
-        }
-        for _ in 0..PATIENCE {
-            if self.rng.events_valrdy.read().bits() != 0 {
-                let byte = self.rng.value.read().bits() as u8;
-                set(&self.rng.events_valrdy, 0);
-                return Ok(byte);
+impl Entropy for Noise {
+    fn sample(&mut self) -> Option<u8> {
+        let start = clock::now();
+        while self.0.events_valrdy.read().bits() == 0 {
+            if clock::now().wrapping_sub(start) > PATIENCE {
+                return None;
             }
         }
-        Err(Silent)
+        // Read, then cleared: a byte that comes in between is dropped. The other way round it would count twice.
+        let byte = self.0.value.read().bits() as u8;
+        set(&self.0.events_valrdy, 0);
+        Some(byte)
     }
 }

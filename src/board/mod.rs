@@ -7,11 +7,12 @@
 //! | part | used as | promise |
 //! |---|---|---|
 //! | UART0 | [`serial`] | 115200 8N1 on the USB-serial pins; received in an interrupt; a byte that was lost leaves a mark, so that a damaged line is refused, not misread |
-//! | RNG | [`entropy`] | hardware noise, with and without the chip's bias correction |
+//! | RNG | [`entropy`] | hardware noise, with the chip's bias correction on |
 //! | NVMC | [`flash`] | the journal region as `embedded_storage` NOR flash |
 //! | TIMER0 | [`clock`] | 16 MHz count, sleep until a moment, a regular tick |
 //! | WDT | [`watchdog`] | resets a main loop that stopped turning |
 //! | GPIO | [`leds`] | the 5 x 5 matrix through `embedded_hal` pins |
+//! | RAM | [`stamps`] | moments of the last request, for whoever holds a debugger: the tests |
 //! | faults | [`restart`] | panic, hard fault, stray interrupt: nothing is sent, the cause is kept, the chip resets |
 #![allow(unsafe_code)]
 
@@ -19,8 +20,11 @@ pub mod clock;
 pub mod entropy;
 pub mod flash;
 pub mod leds;
+#[cfg(feature = "seeded")]
+pub mod rehearsal;
 pub mod restart;
 pub mod serial;
+pub mod stamps;
 pub mod watchdog;
 
 #[cfg(all(feature = "microbit-v1", feature = "microbit-v2"))]
@@ -30,6 +34,8 @@ compile_error!("a firmware is for one board: choose `microbit-v1` or `microbit-v
 #[cfg_attr(feature = "microbit-v2", path = "v2.rs")]
 pub mod model;
 
+use crate::device::Held;
+use core::cell::UnsafeCell;
 use model::pac;
 
 /// Every part of the board the firmware uses, set up.
@@ -41,15 +47,17 @@ pub struct Board {
     /// The serial line, receiving side.
     pub receiver: serial::Receiver,
     /// Hardware noise.
-    pub entropy: entropy::Entropy,
+    pub entropy: entropy::Noise,
     /// The journal's flash.
     pub flash: flash::Flash,
     /// The LED matrix.
     pub leds: leds::Matrix<leds::Pin, { model::LED_ROWS }, { model::LED_COLUMNS }>,
     /// The watchdog, running.
     pub watchdog: watchdog::Watchdog,
+    /// Where the device keeps its trial.
+    pub held: &'static mut Held,
     /// Why the board started.
-    pub restart: restart::Restart,
+    pub restart: crate::wire::Restart,
 }
 
 impl Board {
@@ -58,7 +66,7 @@ impl Board {
     pub fn take() -> Option<Self> {
         let chip = pac::Peripherals::take()?;
         let clock = clock::Clock::start(&chip.CLOCK, chip.TIMER0);
-        let restart = restart::Restart::take(&chip.POWER);
+        let restart = restart::take(&chip.POWER);
         let watchdog = watchdog::Watchdog::start(chip.WDT);
         let (sender, receiver) = serial::open(chip.UART0)?;
         // The main loop wakes by these two, and nothing else interrupts it.
@@ -71,14 +79,24 @@ impl Board {
             clock,
             sender,
             receiver,
-            entropy: entropy::Entropy::start(chip.RNG),
+            entropy: entropy::Noise::start(chip.RNG),
             flash: flash::Flash::new(chip.NVMC),
             leds: leds::Matrix::new(model::led_rows(), model::led_columns(), &model::LED_MAP),
             watchdog,
+            // SAFETY: once only, for `pac::Peripherals::take` gives its value once.
+            held: unsafe { &mut *HELD.0.get() },
             restart,
         })
     }
 }
+
+/// The trial's memory: made where it stays, for it is too large to pass over the stack.
+struct Memory(UnsafeCell<Held>);
+
+// SAFETY: reached once, by `Board::take`.
+unsafe impl Sync for Memory {}
+
+static HELD: Memory = Memory(UnsafeCell::new(Held::BLANK));
 
 /// Writes a register of a peripheral this module owns. Private to the drivers, each of which writes only
 /// values its register defines; none of them can touch memory.

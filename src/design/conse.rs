@@ -36,8 +36,9 @@ impl Epoch {
     /// Epoch `e >= 1` of a trial of `n` patients; Algorithm 1 is the case epsilon = 1.
     #[must_use]
     pub fn new(e: u8, n: u32, epsilon: f64) -> Self {
+        // 2^-e, exact; `exp2` would bring a table of 4 KB to the board.
+        let gap = libm::scalbn(1.0, -i32::from(e));
         let (n, e) = (f64::from(n), f64::from(e));
-        let gap = libm::exp2(-e);
         let log16 = libm::log(16.0 * n * e * e);
         let log8 = libm::log(8.0 * n * e * e);
         let length = f64::max(32.0 * log16 / (gap * gap), 8.0 * log8 / (epsilon * gap)) + 1.0;

@@ -116,10 +116,10 @@ where
             Err(_) => return Rest::Idle,
             Ok(false) => {}
         }
-        let (Some(journal), Some(chance)) = (&mut self.journal, &mut self.chance) else { return Rest::Idle };
-        if self.held.trial_mut().is_some_and(|trial| trial.draw_ahead(chance)) {
+        if self.draw_ahead() {
             return Rest::Drew;
         }
+        let Some(journal) = &mut self.journal else { return Rest::Idle };
         match journal.rest() {
             Ok(true) => Rest::Tidied,
             Ok(false) => Rest::Idle,
@@ -128,6 +128,13 @@ where
                 Rest::Idle
             }
         }
+    }
+
+    /// The part of [`Device::rest`] that touches no flash: draws the next look's noise for one more feature. False
+    /// when all have theirs.
+    pub fn draw_ahead(&mut self) -> bool {
+        let (Some(_), Some(chance)) = (&self.journal, &mut self.chance) else { return false };
+        self.held.trial_mut().is_some_and(|trial| trial.draw_ahead(chance))
     }
 
     fn answer(&mut self, line: &[u8], out: &mut impl FnMut(&[u8])) -> Answer {
