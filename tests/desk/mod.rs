@@ -1,0 +1,147 @@
+//! A desk for tests: a device with room for 4 features and 8 waiting patients on the strict flash, the custodian's key,
+//! and a terminal's way to talk to it.
+#![allow(dead_code, reason = "every test uses a part of it")]
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
+use equipoise::device::custody::Key;
+use equipoise::device::generator::{Generator, Seeded};
+use equipoise::device::health::{Entropy, Repeatable};
+use equipoise::device::{Device, Held, Rest};
+use equipoise::journal::strict::StrictFlash;
+use equipoise::wire::{Reply, Request, checksum};
+
+pub const PAGE: usize = 1024;
+pub const PAGES: usize = 16;
+pub const KEY: [u8; 32] = [0x5A; 32];
+pub const PLAN: &str = "PLAN features=3 patients=20 epsilon=1";
+
+/// A flash that outlives the device's power.
+#[derive(Clone)]
+pub struct Flash(pub Rc<RefCell<StrictFlash<PAGE>>>);
+
+impl Flash {
+    pub fn new() -> Self {
+        Self(Rc::new(RefCell::new(StrictFlash::new(PAGES, 0xFF))))
+    }
+}
+
+impl ErrorType for Flash {
+    type Error = <StrictFlash<PAGE> as ErrorType>::Error;
+}
+
+impl ReadNorFlash for Flash {
+    const READ_SIZE: usize = StrictFlash::<PAGE>::READ_SIZE;
+    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        self.0.borrow_mut().read(offset, bytes)
+    }
+    fn capacity(&self) -> usize {
+        self.0.borrow().capacity()
+    }
+}
+
+impl NorFlash for Flash {
+    const WRITE_SIZE: usize = StrictFlash::<PAGE>::WRITE_SIZE;
+    const ERASE_SIZE: usize = StrictFlash::<PAGE>::ERASE_SIZE;
+    fn erase(&mut self, from: u32, to: u32) -> Result<(), Self::Error> {
+        self.0.borrow_mut().erase(from, to)
+    }
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Self::Error> {
+        self.0.borrow_mut().write(offset, bytes)
+    }
+}
+
+impl MultiwriteNorFlash for Flash {}
+
+pub struct Desk<E = Repeatable, G = Generator> {
+    pub device: Device<Box<Held<4, 8>>, Flash, E, G>,
+    pub flash: Flash,
+}
+
+impl Desk {
+    /// A blank device.
+    pub fn blank(seed: u64) -> Self {
+        Self::on(Flash::new(), Repeatable::new(seed))
+    }
+
+    /// A device with a key and a running trial.
+    pub fn running(seed: u64, plan: &str) -> Self {
+        let mut desk = Self::blank(seed);
+        desk.provision(plan);
+        desk
+    }
+
+    /// Power comes back after a cut.
+    pub fn power_up(self, seed: u64) -> Self {
+        self.flash.0.borrow_mut().power_up();
+        Self::on(self.flash, Repeatable::new(seed))
+    }
+}
+
+impl<E: Entropy, G: Seeded> Desk<E, G> {
+    pub fn on(flash: Flash, entropy: E) -> Self {
+        let device = Device::new(Box::new(Held::BLANK), flash.clone(), entropy, None);
+        Self { device, flash }
+    }
+
+    pub fn provision(&mut self, plan: &str) {
+        assert_eq!(self.ask(&Request::Key(KEY).to_string()), "OK");
+        assert!(self.ask(plan).starts_with("OK trial="));
+    }
+
+    /// The bytes sent in answer to a line as it is.
+    pub fn send(&mut self, line: &[u8]) -> Vec<u8> {
+        let mut sent = Vec::new();
+        self.device.handle_line(line, &mut |reply| sent.extend_from_slice(reply));
+        sent
+    }
+
+    /// All reply lines to a line as it is, without their checksums, which must be right.
+    pub fn ask_plain(&mut self, line: &str) -> String {
+        let sent = String::from_utf8(self.send(line.as_bytes())).unwrap();
+        assert!(sent.ends_with('\n'));
+        let lines = sent.lines().map(|line| {
+            assert!(Reply::parse(line.as_bytes()).is_ok(), "{line}");
+            line.split('*').next().unwrap()
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The same with a checksum added.
+    pub fn ask(&mut self, line: &str) -> String {
+        self.ask_plain(&sealed(line))
+    }
+
+    /// Every line gets its answer.
+    pub fn dialogue(&mut self, lines: &[(&str, &str)]) {
+        for (line, answer) in lines {
+            assert_eq!(self.ask(line), *answer, "{line}");
+        }
+    }
+
+    pub fn challenge(&mut self) -> [u8; 16] {
+        let nonce = self.ask("AUTH");
+        equipoise::wire::unhex(nonce.strip_prefix("NONCE ").unwrap().as_bytes()).unwrap()
+    }
+
+    /// Opens the next custodian command.
+    pub fn auth(&mut self) {
+        let answer = Key::new(KEY).answer(&self.challenge());
+        assert_eq!(self.ask(&Request::Answer(answer).to_string()), "OK");
+    }
+
+    pub fn settle(&mut self) {
+        while self.device.rest() != Rest::Idle {}
+    }
+
+    /// Assigns a patient with the tag made of its number.
+    pub fn assign(&mut self, patient: u32, feature: u32) -> String {
+        self.ask(&format!("ASSIGN {patient} {feature} {patient:08x}"))
+    }
+}
+
+pub fn sealed(line: &str) -> String {
+    format!("{line}*{:04X}", checksum(line.as_bytes()))
+}
