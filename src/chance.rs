@@ -102,6 +102,7 @@ impl<R: Rng> Chance for Sampler<R> {
 
     #[inline]
     fn lap_plus(&mut self, center: u64, law: &Laplace) -> u64 {
+        // Only a centre above 2^64 - 2^62 can come to the end of the number line.
         let (negative, magnitude) = law.draw(center, &mut self.words);
         if negative { center - magnitude } else { center.saturating_add(magnitude) }
     }

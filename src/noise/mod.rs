@@ -2,10 +2,10 @@
 //!
 //! # What is promised
 //! For a rate r = num/den between 2^-27 and 16, q = e^-r, and a generator of independent fair bits:
-//! - [`Laplace`] draws k in Z with probability (1-q)/(1+q) q^|k|, or the same law moved to a centre and
-//!   conditioned on being at least 0, where r stands for a rate that differs from num/den by less than
-//!   2^-49;
-//! - **the privacy loss is never more than stated**: for every k, |ln P(k+1) - ln P(k)| <= num/den. This is
+//! - [`Laplace`] draws k in Z with probability (1-q)/(1+q) q^|k|, or from the same law moved to a centre and
+//!   conditioned on being at least 0, up to rounding in one direction: neighbouring probabilities have the
+//!   ratio e^-(r-d) instead of e^-r, where d depends on k, and 0 <= d < 2^-38;
+//! - so **the privacy loss is never more than stated**: for every k, |ln P(k+1) - ln P(k)| <= r. This is
 //!   proved below for the tables as they are, rounding included; nothing is left to a "negligible" term but
 //!   the end of the number line (last section);
 //! - a draw is made of random words, comparisons and masks: no division, no float, no allocation. Its time
@@ -44,8 +44,9 @@
 //! x_j - (x_0 + .. + x_(j-1)) = -s 2^j + s (2^j - 1) + e_j - (e_0 + .. + e_(j-1)) >= -s - 2^-50 = -num/den
 //! ```
 //!
-//! and, since e_j < 2^-38, it is also below 0. The arithmetic that gives the thresholds, and its error, is in
-//! [`exponential`]; `tests/noise.rs` multiplies the tables out in big integers and checks the inequality itself.
+//! and, since e_j < 2^-38.9, it is also below -num/den + 2^-38, and so below 0. How the thresholds are computed, and
+//! with which error, is said in `exponential`; `tests/noise.rs` multiplies the tables out in big integers and checks
+//! both inequalities.
 //!
 //! # The end of the number line
 //! The unary part stops at 2^32 - 1, so that a magnitude stays below 2^62 and an `i64` cannot overflow. A
