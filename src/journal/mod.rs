@@ -101,6 +101,7 @@ enum Sweep {
 }
 
 /// Durable parts on a region of flash.
+#[derive(Clone)]
 pub struct Journal<F> {
     region: Region<F>,
     /// The page written to; 0 before the first.
@@ -113,10 +114,15 @@ pub struct Journal<F> {
     floor: u32,
     /// How many parts have been rewritten in turn so far.
     swept: u32,
+    /// Was the newest page opened before this mount? Then nothing is appended to it.
+    sealed: bool,
     /// Is the page after the newest erased?
     ahead: bool,
     /// Are the pages outside the log being wiped?
     purging: bool,
+    /// Pages up to this one will be erased before the purge ends. They are not scrubbed: after a power cut, some of
+    /// their words may have been written twice already.
+    doomed: u32,
     /// Was room made for a large transaction?
     roomy: bool,
     /// Did a commit fail?
@@ -162,8 +168,9 @@ impl<F: MultiwriteNorFlash> Journal<F> {
     /// called with the parts as they were last committed.
     pub fn purge<P: Parts>(&mut self, parts: &P) -> Result<(), Error> {
         self.purging = true;
-        let (end, swept) = (self.newest, self.swept);
-        while self.floor <= end || self.swept.wrapping_sub(swept) < u32::from(self.region.count) {
+        let swept = self.swept;
+        self.doomed = self.newest;
+        while self.floor <= self.doomed || self.swept.wrapping_sub(swept) < u32::from(self.region.count) {
             self.transact(parts, Keys::NONE, Some(Sweep::Page))?;
         }
         for seq in self.newest.saturating_add(1)..self.floor.saturating_add(self.region.pages) {
@@ -171,8 +178,14 @@ impl<F: MultiwriteNorFlash> Journal<F> {
                 self.region.erase(seq)?;
             }
         }
+        self.doomed = 0;
         self.purging = false;
         self.transact(parts, Keys::NONE, Some(Sweep::Pace))
+    }
+
+    /// The flash, to look at it or to make it durable where it is a file; what writes to it breaks the journal.
+    pub fn flash(&mut self) -> &mut F {
+        &mut self.region.flash
     }
 
     /// Gives the flash back.
@@ -231,13 +244,13 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             self.floor = self.oldest;
             self.retire()?;
         }
-        self.scrub(parts, &superseded, first, begin)
+        self.scrub(parts, &superseded, first.max(self.doomed + 1), begin)
     }
 
     /// The keys, from the lowest, that fit as one record into what is left of the page.
     fn fitting<P: Parts>(&self, parts: &P, keys: &Keys) -> Keys {
         let mut shape = Shape::default();
-        let left = Region::<F>::PAGE.saturating_sub(self.tail);
+        let left = if self.sealed { 0 } else { Region::<F>::PAGE.saturating_sub(self.tail) };
         keys.iter()
             .take_while(|key| {
                 shape = shape.with_part(parts, *key);
@@ -275,6 +288,7 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         self.region.open(&Header { seq: next, oldest, tail, swept, purging, closed: false })?;
         self.newest = next;
         self.tail = HEADER;
+        self.sealed = false;
         Ok(())
     }
 

@@ -22,8 +22,10 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             oldest: 1,
             floor: 1,
             swept: 0,
+            sealed: true,
             ahead: false,
             purging: false,
+            doomed: 0,
             roomy: false,
             broken: false,
         };

@@ -63,6 +63,7 @@ pub(super) struct Header {
 }
 
 /// The flash and its division into pages.
+#[derive(Clone)]
 pub(super) struct Region<F> {
     pub flash: F,
     pub pages: u32,
