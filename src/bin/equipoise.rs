@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 use equipoise::host::simulate::command as simulate;
 use equipoise::host::terminal::commands::{custodian, log, say, ward};
+use equipoise::host::terminal::demo;
 use equipoise::host::{device, sample};
 
 /// A bedside randomizer for clinical trials: adaptive, and private by proof.
@@ -20,6 +21,8 @@ struct Cli {
 
 #[derive(clap::Subcommand)]
 enum Command {
+    /// A whole simulated trial over a device's serial line
+    Demo(demo::DemoArgs),
     /// The bedside screen on a device: enrol, see the arm, enter outcomes
     Terminal(ward::TerminalArgs),
     /// Enrol a patient and print the arm
@@ -62,6 +65,7 @@ enum Command {
 
 fn main() -> ExitCode {
     match Cli::parse().command {
+        Command::Demo(args) => demo::run(&args),
         Command::Terminal(args) => ward::terminal(&args),
         Command::Assign(args) => ward::assign(&args),
         Command::Outcome(args) => ward::outcome(&args),

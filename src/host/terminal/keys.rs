@@ -8,18 +8,14 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
-
 use super::client::Report;
 use super::failure::Failure;
+use crate::device::custody::{self, ReportMac};
 use crate::plan::Plan;
 use crate::wire::{Hex, MAC_BYTES, NONCE_BYTES, unhex};
 
 /// Permission bits of everybody but the owner.
 const OTHERS: u32 = 0o077;
-/// Names what the report key is for.
-const REPORT_LABEL: &[u8] = b"equipoise report 1";
 
 /// The custodian's key.
 pub struct Key([u8; MAC_BYTES]);
@@ -75,32 +71,21 @@ impl Key {
         self.0
     }
 
+    fn held(&self) -> custody::Key {
+        custody::Key::new(self.0)
+    }
+
     /// Proves to the device that this terminal has the key.
     #[must_use]
     pub fn proof(&self, nonce: &[u8; NONCE_BYTES]) -> [u8; MAC_BYTES] {
-        finish(mac(&self.0).chain_update(nonce))
+        self.held().answer(nonce)
     }
 
     /// Is this the report of this plan, as the device signed it?
     #[must_use]
     pub fn signed(&self, plan: &Plan, report: &Report) -> bool {
-        let report_key = finish(mac(&self.0).chain_update(REPORT_LABEL));
-        let mut signed = mac(&report_key).chain_update(format!("TRIAL {}\nPLAN {plan}\n", report.trial));
-        for row in &report.rows {
-            signed.update(format!("{row}\n").as_bytes());
-        }
-        signed.update(format!("END {}\n", report.rows.len()).as_bytes());
-        signed.verify_slice(&report.mac).is_ok()
+        let mut mac = ReportMac::new(&self.held().report_key(), report.trial, plan);
+        report.rows.iter().for_each(|row| mac.row(row));
+        u8::try_from(report.rows.len()).is_ok_and(|rows| mac.finish(rows) == report.mac)
     }
-}
-
-fn mac(key: &[u8; MAC_BYTES]) -> Hmac<Sha256> {
-    // A key shorter than a block is filled up with zeros: that is HMAC's own rule.
-    let mut block = [0; 64];
-    block.iter_mut().zip(key).for_each(|(to, from)| *to = *from);
-    <Hmac<Sha256> as KeyInit>::new(&block.into())
-}
-
-fn finish(mac: Hmac<Sha256>) -> [u8; MAC_BYTES] {
-    mac.finalize().into_bytes().into()
 }

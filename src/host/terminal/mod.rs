@@ -7,9 +7,11 @@
 //! ```
 
 pub mod bedside;
+pub mod boards;
 pub mod client;
 pub mod commands;
 pub mod custodian;
+pub mod demo;
 pub mod failure;
 pub mod keys;
 pub mod link;

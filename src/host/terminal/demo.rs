@@ -1,0 +1,257 @@
+//! `equipoise demo`: a whole trial from the first patient to the report, end to end over a device's serial line.
+//!
+//! Patients are simulated; everything else is real: the device (virtual, or the firmware under QEMU), the line with
+//! its checksums and tags, the terminal's client and log. Outcomes come late, some never. In the first half the power
+//! fails in the middle of an enrolment. The truth that the estimates are held against is known to the simulation only.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::bedside::{Bedside, failure};
+use super::boards::Board;
+use super::client::Client;
+use super::commands::{finish, say};
+use super::custodian;
+use super::failure::Failure;
+use super::keys::Key;
+use super::log;
+use super::report;
+use super::trial_file::TrialFile;
+use crate::design::Arm;
+use crate::plan::Plan;
+use crate::trial::Phase;
+
+/// Chance of a good outcome on arm 0 and arm 1, feature by feature, over and over.
+const TRUTH: [[f64; 2]; 4] = [[0.35, 0.65], [0.30, 0.60], [0.45, 0.55], [0.60, 0.40]];
+/// An outcome comes at most this many patients later; below what a device lets wait.
+const LATEST: u64 = 60;
+/// One outcome in this many never comes.
+const LOST_ONE_IN: u64 = 20;
+/// Patients when none are named: on the virtual board as the trial file says; the emulated one is slower.
+const QEMU_PATIENTS: u32 = 400;
+
+/// Which board plays the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Kind {
+    /// Inside this program.
+    Virtual,
+    /// The firmware for the micro:bit v1, emulated.
+    Qemu,
+}
+
+/// `equipoise demo`
+#[derive(Debug, clap::Args)]
+pub struct DemoArgs {
+    /// Patients of the trial; by default 4000 on the virtual board, 400 under QEMU
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    patients: Option<u32>,
+    /// Which board plays the device
+    #[arg(long, value_enum, default_value_t = Kind::Virtual)]
+    board: Kind,
+    /// Seed of the simulated patients; by default another one each time
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+}
+
+impl DemoArgs {
+    /// What a start without a terminal does.
+    #[must_use]
+    pub const fn plain() -> Self {
+        Self { patients: None, board: Kind::Virtual, seed: None }
+    }
+}
+
+/// Runs the demonstration.
+#[must_use]
+pub fn run(args: &DemoArgs) -> ExitCode {
+    finish(demo(args), false)
+}
+
+/// A folder of its own, in memory where the machine has such a place, gone at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Self, Failure> {
+        let memory = Path::new("/dev/shm");
+        let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let path =
+            base.join(format!("equipoise-demo-{}-{:08x}", std::process::id(), getrandom::u32().unwrap_or(0)));
+        std::fs::create_dir(&path).map_err(|error| Failure::file(&path, &error))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn demo(args: &DemoArgs) -> Result<(), Failure> {
+    let start = Instant::now();
+    let mut trial = TrialFile::example()?;
+    let mut parameters = trial.plan.parameters();
+    let usual = if args.board == Kind::Qemu { QEMU_PATIENTS } else { parameters.patients };
+    parameters.patients = args.patients.unwrap_or(usual);
+    trial.plan = Plan::new(parameters).map_err(|error| Failure::Usage(error.to_string()))?;
+    let folder = Folder::new()?;
+    let board = match args.board {
+        Kind::Virtual => Board::virtual_on(&folder.0.join("flash"))?,
+        Kind::Qemu => Board::qemu(&folder.0)?,
+    };
+    let key = Key::generate(&folder.0.join("custodian.key"))?;
+    let seed = args.seed.map_or_else(getrandom::u64, Ok);
+    let seed = seed.map_err(|error| Failure::Usage(format!("no randomness: {error}")))?;
+
+    let mut client = Client::new(board.line());
+    let hello = client.connect()?;
+    say(&format!(
+        "{}\n{} simulated patients of {} kinds on a {} (version {}), over its serial line.\n\
+         Outcomes come up to {LATEST} patients late, one in {LOST_ONE_IN} never.\n\n",
+        trial.title,
+        trial.plan.patients(),
+        trial.plan.features(),
+        client.port().unwrap_or_default(),
+        hello.version
+    ));
+    let begun = custodian::provision(&mut client, &trial.plan, &key)?;
+    tell(0, &format!("the custodian begins the trial, claim: {}", begun.claim.name()));
+    let log_file = folder.0.join("log.jsonl");
+    let bedside = Bedside::open(client, trial.clone(), &log_file, "demo")?;
+    let chance = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut ward = Ward { bedside, chance, due: BTreeMap::new(), worse: 0, last: (Phase::Explore, 0) };
+    ward.all_patients(&board)?;
+    custodian::close(ward.bedside.client(), &key)?;
+    tell(trial.plan.patients(), "the custodian closes the trial: the final look");
+    conclude(&mut ward, &key, &log_file, start)
+}
+
+/// The report next to the truth, and what the trial was worth.
+fn conclude(ward: &mut Ward, key: &Key, log_file: &Path, start: Instant) -> Result<(), Failure> {
+    let report = ward.bedside.client().report().map_err(failure)?;
+    let trial = ward.bedside.trial().clone();
+    let mut rows = report::named(&report, Some(&trial));
+    for row in &mut rows {
+        let [zero, one] = truth(row.feature);
+        row.truth = Some(one - zero);
+    }
+    let inside =
+        |row: &&report::Estimate| row.truth.is_some_and(|truth| (row.low..=row.high).contains(&truth));
+    let covered = rows.iter().filter(inside).count();
+    let patients = f64::from(trial.plan.patients());
+    let (worse, uniform) = (f64::from(ward.worse), patients / 2.0);
+    let mac = if key.signed(&trial.plan, &report) { "right" } else { "WRONG" };
+    let (head, _) = log::verify(log_file, None)?;
+    say(&format!("\n{}", report::table(&rows, Some(&trial))));
+    say(&format!(
+        "The truth (x) lies in {covered} of {} intervals. The report's MAC is {mac}.\n\n\
+         Worse arm:  {worse} patients, about {uniform:.0} in a uniform trial: {:.0} % of those were spared it.\n\
+         Privacy:    epsilon {} for any one patient, delta 0, whatever else is known.\n\
+         Log:        {} lines, the chain holds; no outcome is in it.\n\
+         Time:       {:.1} s\n\n\
+         Next:\n  \
+         equipoise                            the bedside screen on a virtual device\n  \
+         equipoise demo --board qemu          the same on the emulated micro:bit\n  \
+         equipoise device --flash t.flash --pty --link /tmp/equipoise\n  \
+         equipoise terminal --port /tmp/equipoise --trial examples/trial.toml\n  \
+         equipoise --help                     everything else\n",
+        rows.len(),
+        (uniform - worse) / uniform * 100.0,
+        trial.plan.epsilon(),
+        head.lines,
+        start.elapsed().as_secs_f64(),
+    ));
+    Ok(())
+}
+
+fn truth(feature: u8) -> [f64; 2] {
+    TRUTH.into_iter().cycle().nth(feature.into()).unwrap_or_default()
+}
+
+fn tell(patient: u32, what: &str) {
+    say(&format!("patient {patient:>6}  {what}\n"));
+}
+
+struct Ward {
+    bedside: Bedside,
+    chance: Xoshiro256PlusPlus,
+    /// Outcomes on their way: who comes in before whom, and what then happens (`None`: nothing ever).
+    due: BTreeMap<u64, Vec<(u32, Option<u16>)>>,
+    worse: u32,
+    last: (Phase, u32),
+}
+
+impl Ward {
+    fn all_patients(&mut self, board: &Board) -> Result<(), Failure> {
+        let patients = self.bedside.trial().plan.patients();
+        let cut = patients / 4 + 1;
+        for patient in 1..=patients {
+            if patient == cut {
+                board.cut_power_at_next_assignment();
+            }
+            self.enrol(patient)?;
+            if patient == cut {
+                self.after_the_cut(board, patient)?;
+            }
+            self.outcomes_until(patient.into())?;
+            self.progress(patient)?;
+        }
+        // Most of the late ones still come; the last few do not, and the close declares them lost.
+        self.outcomes_until(u64::from(patients) + LATEST / 2)
+    }
+
+    fn enrol(&mut self, patient: u32) -> Result<(), Failure> {
+        let features = u64::from(self.bedside.trial().plan.features());
+        let feature = u8::try_from(self.chance.next_u64() % features).unwrap_or_default();
+        let enrolled = self.bedside.enrol(&format!("P-{patient}"), feature)?;
+        let [zero, one] = truth(feature);
+        let (p, other) = if enrolled.arm == Arm::One { (one, zero) } else { (zero, one) };
+        self.worse += u32::from(p < other);
+        let uniform = (self.chance.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        let y = u16::from(uniform < p);
+        let lost = self.chance.next_u64().is_multiple_of(LOST_ONE_IN);
+        let when = u64::from(patient) + 1 + self.chance.next_u64() % LATEST;
+        self.due.entry(when).or_default().push((enrolled.number, (!lost).then_some(y)));
+        Ok(())
+    }
+
+    fn outcomes_until(&mut self, patient: u64) -> Result<(), Failure> {
+        while let Some(entry) = self.due.first_entry().filter(|entry| *entry.key() <= patient) {
+            for (number, outcome) in entry.remove() {
+                match outcome {
+                    Some(y) => self.bedside.outcome(number, y)?,
+                    None => self.bedside.lost(number)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn after_the_cut(&mut self, board: &Board, patient: u32) -> Result<(), Failure> {
+        let assigned = self.bedside.status()?.assigned;
+        if !board.was_cut() || assigned != patient {
+            return Err(Failure::Refused(format!("after the power cut the device has {assigned} patients")));
+        }
+        tell(patient, "POWER CUT in the middle of this enrolment: the device came back, the same line");
+        tell(patient, "was sent again, and the patient has one arm");
+        Ok(())
+    }
+
+    fn progress(&mut self, patient: u32) -> Result<(), Failure> {
+        let status = self.bedside.status()?;
+        let (phase, looks) = self.last;
+        if status.looks > looks {
+            tell(patient, &format!("look {}, next: {}", status.looks, status.next_look));
+        }
+        if status.phase != phase {
+            tell(patient, "first half done: from now on measure and exploit by a biased coin");
+        }
+        self.last = (status.phase, status.looks);
+        Ok(())
+    }
+}
