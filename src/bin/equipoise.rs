@@ -6,17 +6,21 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 use equipoise::host::simulate::command as simulate;
 use equipoise::host::terminal::commands::{custodian, log, say, ward};
-use equipoise::host::terminal::demo;
+use equipoise::host::terminal::{demo, start};
 use equipoise::host::{device, sample};
 
 /// A bedside randomizer for clinical trials: adaptive, and private by proof.
 ///
+/// Alone it runs a virtual device with the bedside screen; without a terminal, the demonstration.
+///
 /// Exit codes: 0 done, 1 refused by the device, 2 usage, 3 no device.
 #[derive(Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(version, args_conflicts_with_subcommands = true)]
 struct Cli {
+    #[command(flatten)]
+    start: start::StartArgs,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(clap::Subcommand)]
@@ -64,7 +68,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match Cli::parse().command {
+    let cli = Cli::parse();
+    let Some(command) = cli.command else { return start::run(&cli.start) };
+    match command {
         Command::Demo(args) => demo::run(&args),
         Command::Terminal(args) => ward::terminal(&args),
         Command::Assign(args) => ward::assign(&args),
@@ -101,23 +107,37 @@ fn completions(shell: clap_complete::Shell) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The page of the program, then one of every subcommand.
+/// One page: the program, then every subcommand.
 fn manual() -> ExitCode {
     let mut command = Cli::command();
     command.build();
+    let man = clap_mangen::Man::new(command.clone());
     let mut page = Vec::new();
-    let rendered = clap_mangen::Man::new(command.clone()).render(&mut page).and_then(|()| {
-        command.get_subcommands().filter(|sub| sub.get_name() != "help").try_for_each(|sub| {
-            writeln!(page, ".SH \"EQUIPOISE {}\"", sub.get_name().to_uppercase())?;
+    let mut render = || {
+        man.render_title(&mut page)?;
+        man.render_name_section(&mut page)?;
+        man.render_synopsis_section(&mut page)?;
+        man.render_description_section(&mut page)?;
+        man.render_options_section(&mut page)?;
+        for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
             let man = clap_mangen::Man::new(sub.clone());
-            man.render_synopsis_section(&mut page)?;
-            man.render_description_section(&mut page)?;
-            man.render_options_section(&mut page)
-        })
-    });
-    if rendered.is_err() {
-        return ExitCode::from(2);
+            let mut section = Vec::new();
+            man.render_synopsis_section(&mut section)?;
+            man.render_description_section(&mut section)?;
+            man.render_options_section(&mut section)?;
+            writeln!(page, ".SH \"EQUIPOISE {}\"", sub.get_name().to_uppercase())?;
+            page.write_all(String::from_utf8_lossy(&section).replace(".SH ", ".SS ").as_bytes())?;
+        }
+        Ok::<_, std::io::Error>(())
+    };
+    match render() {
+        Ok(()) => {
+            say(&String::from_utf8_lossy(&page));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("equipoise: {error}");
+            ExitCode::from(2)
+        }
     }
-    say(&String::from_utf8_lossy(&page));
-    ExitCode::SUCCESS
 }

@@ -21,4 +21,5 @@ pub mod place;
 pub mod register;
 pub mod report;
 pub mod screen;
+pub mod start;
 pub mod trial_file;

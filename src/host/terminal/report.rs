@@ -100,19 +100,20 @@ pub fn write(
 pub fn table(rows: &[Estimate], trial: Option<&TrialFile>) -> String {
     let widest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(7);
     let truth = rows.iter().any(|row| row.truth.is_some());
-    let mut text = format!("{:<widest$}  estimate   95 % interval    outcomes", "feature");
-    if truth {
-        text.push_str("   truth");
-    }
-    let scale = picture::Scale::of(rows);
-    let _ = writeln!(text, "   {}", scale.ends());
+    let mut text = format!("{:<widest$}  estimate    95 % interval  outcomes", "feature");
+    text.push_str(if truth { "   truth\n" } else { "\n" });
     for row in rows {
         let Estimate { name, estimate, low, high, patients, .. } = row;
-        let _ = write!(text, "{name:<widest$}    {estimate:+.3}  {low:+.3} .. {high:+.3}  {patients:>8}");
-        if let Some(truth) = row.truth {
-            let _ = write!(text, "  {truth:+.3}");
-        }
-        let _ = writeln!(text, "   {}", scale.blocks(row));
+        let _ = write!(text, "{name:<widest$}    {estimate:+.3}  {low:+.3}..{high:+.3}  {patients:>8}");
+        let _ = row.truth.map_or(Ok(()), |truth| write!(text, "  {truth:+.3}"));
+        text.push('\n');
+    }
+    let scale = picture::Scale::of(rows);
+    if !rows.is_empty() {
+        let _ = writeln!(text, "\n{:<widest$}  {}", "", scale.ends());
+    }
+    for row in rows {
+        let _ = writeln!(text, "{:<widest$}  {}", row.name, scale.blocks(row));
     }
     if rows.is_empty() {
         text.push_str("no feature has an estimate\n");

@@ -9,7 +9,7 @@ use super::{AtWork, OnDevice, finish, say};
 use crate::host::terminal::bedside::{Bedside, failure};
 use crate::host::terminal::failure::Failure;
 use crate::host::terminal::screen;
-use crate::wire::NextLook;
+use crate::wire::{NextLook, State};
 
 /// `equipoise terminal`
 #[derive(Debug, clap::Args)]
@@ -173,6 +173,15 @@ pub fn status(args: &StatusArgs) -> ExitCode {
 fn try_status(args: &StatusArgs) -> Result<(), Failure> {
     let mut client = args.device.client();
     let hello = client.connect()?;
+    if matches!(hello.state, State::Blank | State::Fault) {
+        let (port, state) = (client.port().unwrap_or_default(), hello.state.name());
+        say(&if args.json {
+            format!("{}\n", serde_json::json!({ "state": state, "version": hello.version }))
+        } else {
+            format!("{port}: {state}\n")
+        });
+        return Ok(());
+    }
     let status = client.status().map_err(failure)?;
     let next = match status.next_look {
         NextLook::After(patient) => Some(patient),

@@ -1,0 +1,161 @@
+//! `equipoise` alone: a virtual device of one's own with the bedside screen attached.
+//!
+//! The device's flash is a file; its key, trial file and log lie beside it (`FILE.key`, `FILE.trial.toml`,
+//! `FILE.log.jsonl`). The first start asks for a trial, makes a key and provisions the device over its line, as a
+//! custodian would; every later start goes on where the last one stopped. Without a terminal to draw on, the
+//! demonstration runs instead.
+
+use std::io::{BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+
+use super::bedside::Bedside;
+use super::boards::Board;
+use super::client::Client;
+use super::commands::{finish, say};
+use super::custodian;
+use super::demo::{self, DemoArgs};
+use super::failure::Failure;
+use super::keys::Key;
+use super::log::head_path;
+use super::place;
+use super::screen;
+use super::trial_file::{EXAMPLE, TrialFile};
+use crate::wire::{Claim, State};
+
+/// `equipoise` without a subcommand
+#[derive(Debug, clap::Args)]
+pub struct StartArgs {
+    /// Flash file of the virtual device; by default in the data folder
+    #[arg(long, value_name = "FILE")]
+    flash: Option<PathBuf>,
+    /// Trial file for a blank device; without it the first start asks
+    #[arg(long, value_name = "FILE")]
+    trial: Option<PathBuf>,
+}
+
+/// Starts the virtual device and its screen, or the demonstration where there is no terminal.
+#[must_use]
+pub fn run(args: &StartArgs) -> ExitCode {
+    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+        finish(start(args), false)
+    } else {
+        demo::run(&DemoArgs::plain())
+    }
+}
+
+/// The files of one virtual device.
+struct Files {
+    flash: PathBuf,
+}
+
+impl Files {
+    fn beside(&self, end: &str) -> PathBuf {
+        let mut name = self.flash.clone().into_os_string();
+        name.push(end);
+        name.into()
+    }
+
+    fn key(&self) -> PathBuf {
+        self.beside(".key")
+    }
+
+    fn trial(&self) -> PathBuf {
+        self.beside(".trial.toml")
+    }
+
+    fn log(&self) -> PathBuf {
+        self.beside(".log.jsonl")
+    }
+
+    /// A blank device begins a new log; one that is there is of an erased trial and is kept under another name.
+    fn set_old_log_aside(&self) -> Result<(), Failure> {
+        let old = self.beside(&format!(".log.{}.jsonl", Timestamp::now().as_second()));
+        for (from, to) in [(self.log(), old.clone()), (head_path(&self.log()), head_path(&old))] {
+            if from.exists() {
+                std::fs::rename(&from, to).map_err(|error| Failure::file(&from, &error))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn start(args: &StartArgs) -> Result<(), Failure> {
+    let flash = match &args.flash {
+        Some(path) => path.clone(),
+        None => place::data()?.join("virtual").join("flash"),
+    };
+    let folder = flash.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
+    let files = Files { flash };
+    let board = Board::virtual_on(&files.flash)?;
+    let mut client = Client::new(board.line());
+    if client.connect()?.state == State::Blank {
+        provision(&mut client, &files, args.trial.as_deref())?;
+    }
+    let trial = TrialFile::read(args.trial.as_deref().unwrap_or(&files.trial()))?;
+    screen::run::run(Bedside::open(client, trial, &files.log(), &place::operator())?)?;
+    let flash = files.flash.display();
+    say(&format!(
+        "The trial goes on with the next start. To close it and see its report:\n  \
+         equipoise device --flash {flash} --pty --link /tmp/equipoise &\n  \
+         equipoise close --port /tmp/equipoise --key-file {flash}.key\n  \
+         equipoise report --port /tmp/equipoise --trial {flash}.trial.toml --key-file {flash}.key --verify\n"
+    ));
+    Ok(())
+}
+
+fn provision(client: &mut Client, files: &Files, named: Option<&Path>) -> Result<(), Failure> {
+    let text = match named {
+        Some(path) => std::fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?,
+        None => ask_for_trial()?,
+    };
+    let trial = TrialFile::parse(&named.unwrap_or(&files.trial()).display().to_string(), &text)?;
+    let key = if files.key().exists() { Key::read(&files.key())? } else { Key::generate(&files.key())? };
+    files.set_old_log_aside()?;
+    let copy = files.trial();
+    std::fs::write(&copy, text).map_err(|error| Failure::file(&copy, &error))?;
+    let begun = custodian::provision(client, &trial.plan, &key)?;
+    if begun.claim == Claim::Unproven {
+        say(&format!("{}\n\nPress Enter to go on. ", custodian::DP_CONSE_NOTE));
+        read_line()?;
+    }
+    Ok(())
+}
+
+fn ask_for_trial() -> Result<String, Failure> {
+    let example = TrialFile::example()?.title;
+    say(&format!(
+        "This virtual device is blank. Which trial shall it run?\n  \
+         1  the built-in example: {example}\n  \
+         2  a trial file of yours\n"
+    ));
+    loop {
+        say("1 or 2 (Enter: 1): ");
+        match read_line()?.as_str() {
+            "" | "1" => return Ok(EXAMPLE.to_owned()),
+            "2" => {
+                say("Path of the trial file: ");
+                let path = PathBuf::from(read_line()?);
+                match TrialFile::read(&path) {
+                    Ok(_) => {
+                        return std::fs::read_to_string(&path).map_err(|error| Failure::file(&path, &error));
+                    }
+                    Err(error) => say(&format!("{error}\n")),
+                }
+            }
+            other => say(&format!("{other:?} is not 1 or 2.\n")),
+        }
+    }
+}
+
+fn read_line() -> Result<String, Failure> {
+    let mut line = String::new();
+    match std::io::stdin().lock().read_line(&mut line) {
+        Ok(0) => Err(Failure::Usage("standard input ended before a trial was chosen".to_owned())),
+        Ok(_) => Ok(line.trim().to_owned()),
+        Err(error) => Err(Failure::Usage(format!("standard input: {error}"))),
+    }
+}

@@ -1,0 +1,227 @@
+//! The terminal as people and other programs meet it: in tmux, keys sent and the screen read, and from Python.
+//!
+//! Needs tmux and python3 with pyserial, so it is behind the feature `terminal-tests`, which `cargo xtask test` turns on.
+//! Waiting only turns a hang into a failure; nothing passes or fails by speed.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test may fail loudly")]
+
+mod ward;
+
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use ward::{PROGRAM, Ward};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A terminal of 80 columns and 24 rows with a program in it.
+struct Screen {
+    server: String,
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = self.tmux(&["kill-server"]);
+    }
+}
+
+impl Screen {
+    fn run(ward: &Ward, words: &[&str], variables: &[(&str, &str)]) -> Self {
+        let server = format!("equipoise-{}", ward.path().file_name().unwrap().to_string_lossy());
+        let screen = Self { server };
+        let mut line =
+            format!("cd '{}' && env XDG_DATA_HOME='{}' ", ward.path().display(), ward.file("data").display());
+        variables.iter().for_each(|(name, value)| line += &format!("{name}={value} "));
+        line += PROGRAM;
+        words.iter().for_each(|word| line += &format!(" '{word}'"));
+        line += "; echo \"left with $?\"; sleep 600";
+        let started = screen.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", &line]);
+        assert!(started.status.success(), "tmux: {}", String::from_utf8_lossy(&started.stderr));
+        screen
+    }
+
+    fn tmux(&self, words: &[&str]) -> Output {
+        let output = Command::new("tmux").args(["-L", &self.server]).args(words).output();
+        output.unwrap_or_else(|error| panic!("tmux is needed (apt-get install tmux): {error}"))
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8(self.tmux(&["capture-pane", "-p"]).stdout).unwrap()
+    }
+
+    #[track_caller]
+    fn shows(&self, text: &str) -> String {
+        let start = Instant::now();
+        loop {
+            let screen = self.text();
+            if screen.contains(text) {
+                return screen;
+            }
+            assert!(start.elapsed() < PATIENCE, "{text:?} did not appear:\n{screen}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        let sent = self.tmux(&[&["send-keys"], keys].concat());
+        assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    }
+
+    /// Enrols a patient up to the last question.
+    fn enrol(&self, code: &str) {
+        self.keys(&["e"]);
+        self.shows("Patient code:");
+        self.keys(&["-l", code]);
+        self.shows(&format!("{code}_"));
+        self.keys(&["Enter"]);
+        self.shows(&format!("Patient {code} is"));
+        self.keys(&["Down", "Down", "Enter"]);
+        self.shows(&format!("Enrol patient {code}, 65 or over, home?"));
+    }
+}
+
+fn log(ward: &Ward) -> String {
+    let verified = ward.run(&["log", "verify", "ward.jsonl"]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+    std::fs::read_to_string(ward.file("ward.jsonl")).unwrap()
+}
+
+#[test]
+fn a_nurse_enrols_reads_the_arm_and_enters_the_outcome_with_keys_alone() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let port = ward.port();
+    let screen =
+        Screen::run(&ward, &["terminal", "--port", &port, "--log", "ward.jsonl"], &[("NO_COLOR", "1")]);
+    screen.shows("Nobody is waiting for an outcome.");
+    screen.shows("Patients 0 of 4000");
+    screen.enrol("H-07/12");
+    screen.keys(&["Enter"]);
+    let arm = screen.shows("Enter when you have read it");
+    assert!(arm.contains("Patient H-07/12, number 1, 65 or over, home") && arm.contains("█████"), "{arm}");
+    assert!(arm.contains("Usual care (arm 0)") || arm.contains("Early walking (arm 1)"), "{arm}");
+    let coloured = String::from_utf8(screen.tmux(&["capture-pane", "-p", "-e"]).stdout).unwrap();
+    assert!(!coloured.contains("\u{1b}[3") && !coloured.contains(";3"), "NO_COLOR is set: {coloured:?}");
+    screen.keys(&["Enter"]);
+    screen.shows("> H-07/12");
+    screen.keys(&["o"]);
+    screen.shows("Walks unaided on day 14?");
+    screen.keys(&["2", "Enter"]);
+    screen.shows("Walks unaided on day 14? YES");
+    screen.keys(&["Enter"]);
+    screen.shows("Recorded for patient number 1.");
+    screen.shows("Outcomes waiting: 0");
+    screen.keys(&["q"]);
+    screen.shows("left with 0");
+    let log = log(&ward);
+    assert!(
+        log.contains("\"event\":\"outcome\",\"code\":\"H-07/12\",\"patient\":1,\"answered\":\"OK 1\""),
+        "{log}"
+    );
+    assert!(!log.contains("OUTCOME"), "not even the request: {log}");
+}
+
+#[test]
+fn a_device_killed_in_the_middle_of_an_enrolment_gives_one_arm_when_it_is_back() {
+    let ward = Ward::new();
+    let device = ward.device();
+    ward.provision(&[]);
+    let port = ward.port();
+    let screen = Screen::run(&ward, &["terminal", "--port", &port, "--log", "ward.jsonl"], &[]);
+    screen.shows("Patients 0 of 4000");
+    screen.enrol("P-1");
+    // The device holds still, so the request is on its way when it dies.
+    let process = Pid::from_raw(i32::try_from(device.id()).unwrap()).unwrap();
+    kill_process(process, Signal::STOP).unwrap();
+    screen.keys(&["Enter"]);
+    screen.shows("Asking the device for the arm of patient P-1");
+    drop(device);
+    screen.shows("NO DEVICE");
+    screen.shows("never assigns twice");
+    let _device = ward.device();
+    let arm = screen.shows("Enter when you have read it");
+    assert!(arm.contains("Patient P-1, number 1"), "{arm}");
+    screen.keys(&["Enter"]);
+    screen.shows("> P-1");
+    screen.shows("Patients 1 of 4000");
+    screen.keys(&["q"]);
+    screen.shows("left with 0");
+    let log = log(&ward);
+    assert_eq!(log.matches("\"event\":\"arm\"").count(), 1, "{log}");
+    assert!(ward.good(&["status", "--json"]).contains("\"assigned\":1,"));
+}
+
+#[test]
+fn a_terminal_killed_in_the_middle_of_an_enrolment_is_followed_by_one_that_knows() {
+    let ward = Ward::new();
+    let device = ward.device();
+    ward.provision(&[]);
+    let port = ward.port();
+    let words = ["terminal", "--port", &port, "--log", "ward.jsonl"];
+    let screen = Screen::run(&ward, &words, &[]);
+    screen.shows("Patients 0 of 4000");
+    screen.enrol("P-1");
+    kill_process(Pid::from_raw(i32::try_from(device.id()).unwrap()).unwrap(), Signal::STOP).unwrap();
+    screen.keys(&["Enter"]);
+    screen.shows("Asking the device for the arm of patient P-1");
+    let start = Instant::now();
+    while !std::fs::read_to_string(ward.file("ward.jsonl")).unwrap().contains("\"event\":\"enrol\"") {
+        assert!(start.elapsed() < PATIENCE, "the log does not say what was asked");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(screen);
+    drop(device);
+    let _device = ward.device();
+    let screen = Screen::run(&ward, &words, &[]);
+    assert!(screen.shows("Enter when you have read it").contains("Patient P-1, number 1"));
+    assert_eq!(log(&ward).matches("\"event\":\"arm\"").count(), 1);
+}
+
+#[test]
+fn the_program_alone_offers_the_example_and_goes_on_where_it_stopped() {
+    let ward = Ward::new();
+    let screen = Screen::run(&ward, &["--flash", "mine"], &[]);
+    screen.shows("1 or 2 (Enter: 1):");
+    screen.keys(&["Enter"]);
+    screen.shows("connected: virtual device");
+    screen.enrol("P-1");
+    screen.keys(&["Enter"]);
+    screen.shows("Enter when you have read it");
+    screen.keys(&["Enter", "q"]);
+    screen.shows("left with 0");
+    drop(screen);
+    let screen = Screen::run(&ward, &["--flash", "mine"], &[]);
+    screen.shows("> P-1");
+    screen.shows("Patients 1 of 4000");
+}
+
+/// The first Python that has pyserial.
+fn python() -> &'static str {
+    let with_serial = |python: &&str| {
+        let output = Command::new(python).args(["-c", "import serial"]).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    let found = ["python3", "/usr/bin/python3"].into_iter().find(with_serial);
+    found.unwrap_or_else(|| panic!("python3 with pyserial is needed (apt-get install python3-serial)"))
+}
+
+#[test]
+fn a_client_in_forty_lines_of_python_enrols_and_hands_over_an_outcome() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let client = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/client.py");
+    let run = |words: &[&str]| {
+        let output = Command::new(python()).arg(client).arg(ward.port()).args(words).output().unwrap();
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+    };
+    let first = run(&["2", "1"]);
+    assert!(["ARM 1 0\nOK 1\n", "ARM 1 1\nOK 1\n"].contains(&first.as_str()), "{first}");
+    let second = run(&["3"]);
+    assert!(second.starts_with("ARM 2 "), "{second}");
+    assert!(run(&["4"]).starts_with("ERR feature"), "there are four kinds, 0 to 3");
+    let status = ward.good(&["status", "--json"]);
+    assert!(status.contains("\"assigned\":2,") && status.contains("\"unresolved\":1,"), "{status}");
+}
