@@ -215,17 +215,17 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.next_look = next.unwrap_or(NEVER);
     }
 
-    /// Did the last patient come with a tag?
-    #[must_use]
-    pub fn is_tagged(&self) -> bool {
-        self.last.is_some_and(|last| last.tag.is_some())
-    }
-
     /// The stored arm, if the last patient is `patient` and was assigned with this very tag.
     #[must_use]
     pub fn repeat(&self, patient: u32, tag: u32) -> Option<Arm> {
         let last = self.last.filter(|last| patient == self.assigned && last.tag == Some(tag));
         last.map(|last| last.arm)
+    }
+
+    /// Did the last patient come with a tag?
+    #[must_use]
+    pub fn is_tagged(&self) -> bool {
+        self.last.is_some_and(|last| last.tag.is_some())
     }
 
     /// Could a patient of this feature be assigned now? The errors of [`Trial::assign`], without the patient.
@@ -262,8 +262,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             self.look(chance);
         }
         self.admits(feature)?;
-        // `interim` has just had its look; the paper's designs turn here.
-        if self.assigned == self.next_look {
+        if self.turns_next() {
             self.turn(chance);
         }
         let state = self.features.get_mut(usize::from(feature)).ok_or(TrialError::Feature)?;
@@ -367,6 +366,13 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             return false;
         }
         self.assigned == self.next_look || (self.assigned == self.plan.patients() && self.unresolved == 0)
+    }
+
+    /// Will the next patient turn the trial to its second half, and so change every feature? (The paper's designs;
+    /// `interim` turns in a look of its own.)
+    #[must_use]
+    pub fn turns_next(&self) -> bool {
+        !self.rules.is_interim() && self.phase == Phase::Explore && self.assigned == self.next_look
     }
 
     /// Does the look that is due; nothing otherwise. When every patient is in and resolved it is the closing one.

@@ -140,11 +140,12 @@ where
     fn answer(&mut self, line: &[u8], out: &mut impl FnMut(&[u8])) -> Answer {
         let ready = self.look_if_due();
         let opened = wire::open(line)?;
-        if self.sealed && !opened.sealed {
+        let request = Request::parse_body(opened.body)?;
+        // A program's line that lost its tail must not pass for one typed by a person, who says `HELLO` first.
+        if self.sealed && !opened.sealed && request != Request::Hello {
             return Err(Refusal::Checksum { got: None, expected: wire::checksum(line) });
         }
-        let request = Request::parse_body(opened.body)?;
-        self.sealed |= opened.sealed;
+        self.sealed = opened.sealed;
         let sets_key = matches!(request, Request::Key(_));
         let reply = match request {
             Request::Hello => {
@@ -274,8 +275,17 @@ where
             Err(_) => return Err(Refusal::Feature { got: feature, features: plan.features() }),
             Ok(()) => {}
         }
+        let turns = trial.turns_next();
         self.entropy.sample().map_err(|_| Refusal::Entropy)?;
-        let chance = self.chance.as_mut().ok_or(Refusal::Entropy)?;
+        if self.chance.is_none() {
+            return Err(Refusal::Entropy);
+        }
+        if turns {
+            self.make_room()?;
+        }
+        let (Some(trial), Some(chance)) = (self.held.trial_mut(), &mut self.chance) else {
+            return Err(Refusal::Storage);
+        };
         let arm = trial.assign(known, tag, chance).map_err(|_| Refusal::Storage)?;
         self.commit()?;
         Ok(Reply::Arm { patient, arm })

@@ -16,10 +16,11 @@
 //! # Checksum
 //! `*` and four hex digits at the end of a line: the CRC-16/CCITT-FALSE of every character before the `*`.
 //! `*` may stand nowhere else, so a cut checksum is a wrong one and not a missing one. Replies always carry
-//! it. A person typing may leave it out - until a line with a right checksum has been seen, or while the last
-//! patient was assigned with a tag: then a program holds the line and *every* request must carry it, up to
-//! the next power-up. Without this rule noise could turn a blank into LF and so cut `ASSIGN 7 2 1b2c3d4e*..`
-//! to a well-formed `ASSIGN 7 2` that nobody sent. The detail of `ERR checksum` says what was expected.
+//! it. A person typing may leave it out, and says `HELLO` first: once a line with a right checksum has been seen,
+//! and after power-up while the last patient was assigned with a tag, a program holds the line and every request
+//! must carry it, until a `HELLO` comes without one. Without this rule noise could turn a blank into LF and so cut
+//! `ASSIGN 7 2 1b2c3d4e*..` to a well-formed `ASSIGN 7 2` that nobody sent. The detail of `ERR checksum` says what was
+//! expected.
 //!
 //! What a checksum cannot do: a corrupted line passes with probability 2^-16 (never with one, two or three
 //! flipped bits, nor with flips inside 16 consecutive bits). It then still has to be a well-formed request; for
