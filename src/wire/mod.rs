@@ -76,6 +76,8 @@
 mod facts;
 mod frame;
 mod hex;
+#[cfg(feature = "host")]
+pub mod noisy;
 mod refusal;
 mod reply;
 mod request;
