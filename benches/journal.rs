@@ -52,7 +52,10 @@ fn measure<const PAGE: usize>() {
     println!("  {operations:.1} flash operations a patient");
     println!("  erases of a page so far: {} to {}", least.unwrap_or(&0), most.unwrap_or(&0));
     let pages = (REGION / PAGE) as f64;
-    println!("  {:.1} million patients until {ERASES_PER_PAGE} erases a page", pages * ERASES_PER_PAGE / erases / 1e6);
+    println!(
+        "  {:.1} million patients until {ERASES_PER_PAGE} erases a page",
+        pages * ERASES_PER_PAGE / erases / 1e6
+    );
     assert_eq!(flash.misuse(), None);
 }
 

@@ -8,22 +8,25 @@
 //! then M times     tally                   wiped likewise: two in a row give away an outcome
 //!                  ledger
 //! ```
-//! A trial's parts are absent while there is no trial; beginning and erasing a trial writes them all. They can be read
-//! only by a trial made from the plan, wherever in the log that stands, so values are read in two passes: first the
-//! plan, then the rest. Values left over from an earlier trial may make no sense to this one; that matters only if
-//! no newer value follows, so it is judged at the end ([`Held::is_sound`]).
+//! A trial's parts are absent while there is no trial, and so are waiting entries without a patient and features that
+//! the plan does not have: who waits and how many features there are is public. Beginning and erasing a trial writes
+//! them all. They can be read only by a trial made from the plan, wherever in the log that stands, so values are read
+//! in two passes: first the plan, then the rest. Values left over from an earlier trial may make no sense to this one;
+//! that matters only if no newer value follows, so it is judged at the end ([`Held::is_sound`]).
 
 use super::custody::{CUSTODY_BYTES, Custody};
 use crate::design::Writer;
 use crate::journal::{BadPart, Keys, MAX_KEYS, MAX_PART, Parts};
 use crate::plan::{PLAN_BYTES, Plan, take};
-use crate::trial::{MAX_PART_BYTES, Part, Trial, TrialError};
+use crate::trial::{MAX_PART_BYTES, Part, Trial, TrialError, WAITING_BYTES};
 use crate::wire::TrialId;
 
 const CUSTODY: u16 = 0;
 const PLAN: u16 = 1;
 const PROGRESS: u16 = 2;
 const WAITING: u16 = 3;
+/// How a waiting entry begins that holds no patient.
+const NOBODY: [u8; 4] = [0; 4];
 const PLAN_PART_BYTES: usize = 1 + size_of::<TrialId>() + PLAN_BYTES;
 
 const _: () = assert!(MAX_PART_BYTES <= MAX_PART && CUSTODY_BYTES <= MAX_PART && PLAN_PART_BYTES <= MAX_PART);
@@ -171,7 +174,14 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
             (_, None) => 0,
             (PLAN, Some(id)) => put(out, &[&[1], &id.0, &self.trial.plan().encode()]),
             (_, Some(_)) => {
-                out.first_chunk_mut().map_or(0, |out| self.trial.encode_part(Self::part(key), out))
+                let length =
+                    out.first_chunk_mut().map_or(0, |out| self.trial.encode_part(Self::part(key), out));
+                let vacant = match Self::part(key) {
+                    Part::Waiting(_) => out.starts_with(&NOBODY),
+                    Part::Tally(j) | Part::Ledger(j) => j >= self.trial.plan().features(),
+                    Part::Progress => false,
+                };
+                if vacant { 0 } else { length }
             }
         }
     }
@@ -189,7 +199,11 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
             (CUSTODY, _) => Custody::decode(bytes).map(|custody| self.custody = custody),
             (PLAN, _) => self.decode_plan(bytes),
             (_, None) => Some(()),
-            (_, Some(_)) => self.trial.decode_part(Self::part(key), bytes),
+            (_, Some(_)) => match (Self::part(key), bytes) {
+                (part @ Part::Waiting(_), []) => self.trial.decode_part(part, &[0; WAITING_BYTES]),
+                (Part::Tally(j) | Part::Ledger(j), []) => (j >= self.trial.plan().features()).then_some(()),
+                (part, _) => self.trial.decode_part(part, bytes),
+            },
         };
         match good {
             Some(()) => self.bad.remove(key),
