@@ -7,9 +7,15 @@
 
 mod ward;
 
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use equipoise::host::terminal::link::{self, Link};
 use rustix::process::{Pid, Signal, kill_process};
 use ward::{PROGRAM, Ward};
 
@@ -28,7 +34,9 @@ impl Drop for Screen {
 
 impl Screen {
     fn run(ward: &Ward, words: &[&str], variables: &[(&str, &str)]) -> Self {
-        let server = format!("equipoise-{}", ward.path().file_name().unwrap().to_string_lossy());
+        // A server of its own each time: one that is being killed takes no new session.
+        static SERVERS: AtomicUsize = AtomicUsize::new(0);
+        let server = format!("equipoise-{}-{}", std::process::id(), SERVERS.fetch_add(1, Ordering::SeqCst));
         let screen = Self { server };
         let mut line =
             format!("cd '{}' && env XDG_DATA_HOME='{}' ", ward.path().display(), ward.file("data").display());
@@ -76,7 +84,7 @@ impl Screen {
         self.shows(&format!("{code}_"));
         self.keys(&["Enter"]);
         self.shows(&format!("Patient {code} is"));
-        self.keys(&["Down", "Down", "Enter"]);
+        self.keys(&["3", "Enter"]);
         self.shows(&format!("Enrol patient {code}, 65 or over, home?"));
     }
 }
@@ -103,7 +111,8 @@ fn a_nurse_enrols_reads_the_arm_and_enters_the_outcome_with_keys_alone() {
     assert!(arm.contains("Patient H-07/12, number 1, 65 or over, home") && arm.contains("█████"), "{arm}");
     assert!(arm.contains("Usual care (arm 0)") || arm.contains("Early walking (arm 1)"), "{arm}");
     let coloured = String::from_utf8(screen.tmux(&["capture-pane", "-p", "-e"]).stdout).unwrap();
-    assert!(!coloured.contains("\u{1b}[3") && !coloured.contains(";3"), "NO_COLOR is set: {coloured:?}");
+    let colours = (30..38).chain(40..48).chain(90..98).map(|colour| format!("\u{1b}[{colour}m"));
+    colours.for_each(|code| assert!(!coloured.contains(&code), "NO_COLOR is set: {coloured:?}"));
     screen.keys(&["Enter"]);
     screen.shows("> H-07/12");
     screen.keys(&["o"]);
@@ -123,24 +132,85 @@ fn a_nurse_enrols_reads_the_arm_and_enters_the_outcome_with_keys_alone() {
     assert!(!log.contains("OUTCOME"), "not even the request: {log}");
 }
 
+/// A line between terminal and device that can be made to lose everything the device says from the first
+/// `ASSIGN` on.
+struct Cable {
+    path: PathBuf,
+    cut: Arc<AtomicBool>,
+    /// The device has answered an `ASSIGN`, and nobody heard it.
+    unheard: Receiver<()>,
+}
+
+impl Drop for Cable {
+    fn drop(&mut self) {
+        self.cut.store(true, Ordering::SeqCst);
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+impl Cable {
+    fn plug(ward: &Ward, loses: bool) -> Self {
+        let path = ward.file("cable");
+        let listener = UnixListener::bind(&path).unwrap();
+        let (cut, port) = (Arc::new(AtomicBool::new(false)), PathBuf::from(ward.port()));
+        let (tell, unheard) = channel();
+        let end = Arc::clone(&cut);
+        std::thread::spawn(move || {
+            for terminal in listener.incoming() {
+                if let Ok(device) = link::open(&port) {
+                    carry(terminal.unwrap(), device, loses, &end, &tell);
+                }
+                if end.load(Ordering::SeqCst) {
+                    return;
+                }
+            }
+        });
+        Self { path, cut, unheard }
+    }
+}
+
+/// Carries bytes both ways until one side is gone.
+fn carry(
+    mut terminal: UnixStream,
+    mut device: Box<dyn Link>,
+    loses: bool,
+    end: &AtomicBool,
+    tell: &Sender<()>,
+) {
+    let (mut bytes, mut lost) = ([0; 256], false);
+    while !end.load(Ordering::SeqCst) {
+        let turn = Duration::from_millis(5);
+        let Ok(count) = Link::receive(&mut terminal, &mut bytes, turn) else { return };
+        lost |= loses && bytes[..count].windows(6).any(|word| word == b"ASSIGN");
+        let Ok(()) = device.send(&bytes[..count]) else { return };
+        match device.receive(&mut bytes, turn) {
+            Ok(1..) if lost => drop(tell.send(())),
+            Ok(count) if Link::send(&mut terminal, &bytes[..count]).is_ok() => {}
+            _ => return,
+        }
+    }
+}
+
 #[test]
-fn a_device_killed_in_the_middle_of_an_enrolment_gives_one_arm_when_it_is_back() {
+fn a_device_unplugged_in_the_middle_of_an_enrolment_gives_one_arm_when_it_is_back() {
     let ward = Ward::new();
     let device = ward.device();
     ward.provision(&[]);
-    let port = ward.port();
-    let screen = Screen::run(&ward, &["terminal", "--port", &port, "--log", "ward.jsonl"], &[]);
+    let cable = Cable::plug(&ward, true);
+    let screen = Screen::run(&ward, &["terminal", "--port", "cable", "--log", "ward.jsonl"], &[]);
     screen.shows("Patients 0 of 4000");
     screen.enrol("P-1");
-    // The device holds still, so the request is on its way when it dies.
-    let process = Pid::from_raw(i32::try_from(device.id()).unwrap()).unwrap();
-    kill_process(process, Signal::STOP).unwrap();
     screen.keys(&["Enter"]);
-    screen.shows("Asking the device for the arm of patient P-1");
+    // The device has decided and stored the arm; nobody has heard it when device and cable are gone.
+    cable.unheard.recv_timeout(PATIENCE).expect("the device answers");
     drop(device);
+    drop(cable);
     screen.shows("NO DEVICE");
-    screen.shows("never assigns twice");
+    let unplugged = screen.shows("never assigns twice");
+    assert!(unplugged.contains("Asking the device for the arm of patient P-1"), "{unplugged}");
     let _device = ward.device();
+    assert!(ward.good(&["status", "--json"]).contains("\"assigned\":1,"), "it had been assigned");
+    let _cable = Cable::plug(&ward, false);
     let arm = screen.shows("Enter when you have read it");
     assert!(arm.contains("Patient P-1, number 1"), "{arm}");
     screen.keys(&["Enter"]);
@@ -149,33 +219,48 @@ fn a_device_killed_in_the_middle_of_an_enrolment_gives_one_arm_when_it_is_back()
     screen.keys(&["q"]);
     screen.shows("left with 0");
     let log = log(&ward);
+    assert_eq!(log.matches("\"event\":\"enrol\"").count(), 1, "{log}");
     assert_eq!(log.matches("\"event\":\"arm\"").count(), 1, "{log}");
-    assert!(ward.good(&["status", "--json"]).contains("\"assigned\":1,"));
+}
+
+#[test]
+fn a_device_that_was_silent_and_then_killed_is_asked_when_it_is_back() {
+    let ward = Ward::new();
+    let device = ward.device();
+    ward.provision(&[]);
+    let port = ward.port();
+    let screen = Screen::run(&ward, &["terminal", "--port", &port, "--log", "ward.jsonl"], &[]);
+    screen.shows("Patients 0 of 4000");
+    screen.enrol("P-1");
+    kill_process(Pid::from_raw(i32::try_from(device.id()).unwrap()).unwrap(), Signal::STOP).unwrap();
+    screen.keys(&["Enter"]);
+    screen.shows("NO DEVICE");
+    screen.shows("Asking the device for the arm of patient P-1");
+    drop(device);
+    let _device = ward.device();
+    assert!(screen.shows("Enter when you have read it").contains("Patient P-1, number 1"));
+    assert_eq!(log(&ward).matches("\"event\":\"arm\"").count(), 1);
 }
 
 #[test]
 fn a_terminal_killed_in_the_middle_of_an_enrolment_is_followed_by_one_that_knows() {
     let ward = Ward::new();
-    let device = ward.device();
+    let _device = ward.device();
     ward.provision(&[]);
-    let port = ward.port();
-    let words = ["terminal", "--port", &port, "--log", "ward.jsonl"];
-    let screen = Screen::run(&ward, &words, &[]);
+    let cable = Cable::plug(&ward, true);
+    let screen = Screen::run(&ward, &["terminal", "--port", "cable", "--log", "ward.jsonl"], &[]);
     screen.shows("Patients 0 of 4000");
     screen.enrol("P-1");
-    kill_process(Pid::from_raw(i32::try_from(device.id()).unwrap()).unwrap(), Signal::STOP).unwrap();
     screen.keys(&["Enter"]);
-    screen.shows("Asking the device for the arm of patient P-1");
-    let start = Instant::now();
-    while !std::fs::read_to_string(ward.file("ward.jsonl")).unwrap().contains("\"event\":\"enrol\"") {
-        assert!(start.elapsed() < PATIENCE, "the log does not say what was asked");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    cable.unheard.recv_timeout(PATIENCE).expect("the device answers");
     drop(screen);
-    drop(device);
-    let _device = ward.device();
-    let screen = Screen::run(&ward, &words, &[]);
+    drop(cable);
+    // The log is locked until the last of the killed terminal is gone.
+    std::fs::File::open(ward.file("ward.jsonl")).unwrap().lock().unwrap();
+    let port = ward.port();
+    let screen = Screen::run(&ward, &["terminal", "--port", &port, "--log", "ward.jsonl"], &[]);
     assert!(screen.shows("Enter when you have read it").contains("Patient P-1, number 1"));
+    screen.shows("Patients 1 of 4000");
     assert_eq!(log(&ward).matches("\"event\":\"arm\"").count(), 1);
 }
 

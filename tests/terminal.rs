@@ -104,8 +104,11 @@ fn enrolling_asks_once_and_shows_the_arm_in_large_letters_until_it_is_read() {
     shows(&model, &["Enrol a patient", "number 1235", "Patient code:"]);
     type_in(&mut model, "H-07/2x");
     press(&mut model, &[KeyCode::Backspace, KeyCode::Char('3'), ENTER]);
-    shows(&model, &["Patient H-07/23 is", ">  1  under 65, home", "4  65 or over, care home"]);
-    press(&mut model, &[KeyCode::Down, KeyCode::Down, ENTER]);
+    press(&mut model, &[ENTER]);
+    shows(&model, &["Patient H-07/23 is", "   1  under 65, home", "! Choose one first"]);
+    press(&mut model, &[KeyCode::Down, KeyCode::Down]);
+    shows(&model, &[">  2  under 65, care home", "4  65 or over, care home"]);
+    press(&mut model, &[KeyCode::Char('3'), ENTER]);
     shows(&model, &["Enrol patient H-07/23, 65 or over, home?", "cannot be taken back", "Esc: back"]);
     let order = press(&mut model, &[ENTER]);
     assert_eq!(order, Some(Order::Enrol { code: "H-07/23".to_owned(), feature: 2 }));
@@ -127,10 +130,16 @@ fn enrolling_asks_once_and_shows_the_arm_in_large_letters_until_it_is_read() {
 fn an_outcome_is_sent_only_after_a_confirmation_and_then_leaves_the_screen() {
     let mut model = at_work();
     press(&mut model, &[KeyCode::Down, ENTER]);
-    shows(&model, &["Patient H-07/19, number 1234: Walks unaided on day 14?", ">  1  no", "2  yes"]);
+    shows(&model, &["Patient H-07/19, number 1234: Walks unaided on day 14?", "1  no", "2  yes"]);
+    assert_eq!(press(&mut model, &[ENTER, ENTER, ENTER]), None, "nothing is chosen beforehand");
+    shows(&model, &["! Choose one first"]);
     assert_eq!(press(&mut model, &[KeyCode::Char('2'), ENTER]), None);
     shows(&model, &["Walks unaided on day 14? YES", "cannot be changed"]);
-    assert_eq!(press(&mut model, &[KeyCode::Esc, KeyCode::Down, ENTER]), None, "back, and chosen again");
+    assert_eq!(
+        press(&mut model, &[KeyCode::Esc, KeyCode::Down, KeyCode::Down, ENTER]),
+        None,
+        "back, and again"
+    );
     assert_eq!(press(&mut model, &[ENTER]), Some(Order::Outcome { number: 1234, y: 1 }));
     assert!(!shown(&model).contains("YES"));
     assert!(!format!("{model:?}").contains("Outcome {"), "the chosen value is gone from the model");

@@ -97,8 +97,8 @@ pub enum Scene {
     Feature {
         /// The patient code.
         code: String,
-        /// The feature under the cursor.
-        choice: usize,
+        /// The feature under the cursor; none before one is chosen.
+        choice: Option<usize>,
     },
     /// Sure to enrol?
     SureEnrol {
@@ -120,8 +120,8 @@ pub enum Scene {
     Outcome {
         /// Whose.
         patient: Patient,
-        /// The outcome under the cursor.
-        choice: usize,
+        /// The outcome under the cursor; none before one is chosen.
+        choice: Option<usize>,
     },
     /// Typing an outcome.
     Number {
@@ -251,23 +251,28 @@ impl Model {
             (Scene::Code { text }, KeyCode::Enter) => return (self.coded(text), None),
             (Scene::Code { text }, key) => return (Scene::Code { text: edit(text, key, MAX_CODE) }, None),
             (Scene::Feature { code, .. }, KeyCode::Esc) => return (Scene::Code { text: code }, None),
-            (Scene::Feature { code, choice }, KeyCode::Enter) => {
+            (Scene::Feature { code, choice: Some(choice) }, KeyCode::Enter) => {
                 return (Scene::SureEnrol { code, choice }, None);
+            }
+            (Scene::Feature { choice: None, .. } | Scene::Outcome { choice: None, .. }, KeyCode::Enter) => {
+                self.fail("Choose one first: with the arrow keys or by its number.");
             }
             (Scene::Feature { code, choice }, key) => {
                 let choice = choose(choice, key, self.trial.features.len());
                 return (Scene::Feature { code, choice }, None);
             }
             (Scene::SureEnrol { code, choice }, KeyCode::Esc) => {
-                return (Scene::Feature { code, choice }, None);
+                return (Scene::Feature { code, choice: Some(choice) }, None);
             }
             (Scene::SureEnrol { code, choice }, KeyCode::Enter) => {
                 let feature = u8::try_from(choice).unwrap_or_default();
                 let what = format!("the arm of patient {code}");
                 return (Scene::Asking { what, enrolment: true }, Some(Order::Enrol { code, feature }));
             }
-            (Scene::Outcome { patient, choice }, KeyCode::Enter) => {
-                return (Scene::SureOutcome { patient, y: u16::try_from(choice).ok() }, None);
+            (Scene::Outcome { patient, choice: Some(choice) }, KeyCode::Enter) => {
+                if let Ok(y) = u16::try_from(choice) {
+                    return (Scene::SureOutcome { patient, y: Some(y) }, None);
+                }
             }
             (Scene::Outcome { patient, choice }, key) => {
                 let labels = self.trial.labels.as_ref().map_or(0, Vec::len);
@@ -301,7 +306,7 @@ impl Model {
             (KeyCode::Char('l'), Some(patient)) => return Scene::SureOutcome { patient, y: None },
             (KeyCode::Char('a'), Some(patient)) => return Scene::Arm(patient),
             (KeyCode::Char('o' | 'l' | 'a'), None) => self.fail("No patient is waiting for an outcome."),
-            (key, _) => self.cursor = choose(self.cursor, key, self.waiting.len()),
+            (key, _) => self.cursor = choose(Some(self.cursor), key, self.waiting.len()).unwrap_or(0),
         }
         Scene::List
     }
@@ -330,7 +335,7 @@ impl Model {
             }
             Ok(()) => {
                 self.say("");
-                Scene::Feature { code, choice: 0 }
+                Scene::Feature { code, choice: None }
             }
             Err(why) => {
                 self.fail(&why);
@@ -342,7 +347,7 @@ impl Model {
     fn outcome(&mut self, patient: Patient) -> Scene {
         self.say("");
         if self.trial.labels.is_some() {
-            Scene::Outcome { patient, choice: 0 }
+            Scene::Outcome { patient, choice: None }
         } else {
             Scene::Number { patient, text: String::new() }
         }
@@ -369,17 +374,18 @@ impl Model {
 }
 
 /// Moves a cursor in a list: arrows, the ends, or the place's number from 1.
-fn choose(at: usize, key: KeyCode, length: usize) -> usize {
+fn choose(at: Option<usize>, key: KeyCode, length: usize) -> Option<usize> {
     let last = length.saturating_sub(1);
+    let moved = |from: fn(usize) -> usize, first: usize| Some(at.map_or(first, from).min(last));
     match key {
-        KeyCode::Up | KeyCode::Char('k') => at.saturating_sub(1),
-        KeyCode::Down | KeyCode::Char('j') | KeyCode::Tab => (at + 1).min(last),
-        KeyCode::Home => 0,
-        KeyCode::End => last,
-        KeyCode::PageUp => at.saturating_sub(10),
-        KeyCode::PageDown => (at + 10).min(last),
+        KeyCode::Up | KeyCode::Char('k') => moved(|at| at.saturating_sub(1), last),
+        KeyCode::Down | KeyCode::Char('j') | KeyCode::Tab => moved(|at| at + 1, 0),
+        KeyCode::PageUp => moved(|at| at.saturating_sub(10), 0),
+        KeyCode::PageDown => moved(|at| at + 10, last),
+        KeyCode::Home => Some(0),
+        KeyCode::End => Some(last),
         KeyCode::Char(digit) => match digit.to_digit(10).map(|digit| digit as usize) {
-            Some(place) if (1..=length).contains(&place) => place - 1,
+            Some(place) if (1..=length).contains(&place) => Some(place - 1),
             _ => at,
         },
         _ => at,

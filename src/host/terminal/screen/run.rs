@@ -71,23 +71,28 @@ fn show(
 /// Works at the device until the screen is gone.
 pub fn work(mut bedside: Bedside, orders: &Receiver<Order>, news: &Sender<News>) {
     let mut told = None;
+    // An enrolment that found no device before it was in the log: nothing was asked, it is still wanted.
+    let mut wanted = None;
     loop {
-        let health = keep_up(&mut bedside, news);
+        let trouble = keep_up(&mut bedside, news);
         // The same trouble is told once, not every second.
-        if health != told {
-            if let Some(trouble) = &health {
-                let _ = news.send(trouble.clone());
-            }
-            told = health;
+        if let Some(fresh) = trouble.as_ref().filter(|_| trouble != told) {
+            let _ = news.send(fresh.clone());
         }
         let waiting = bedside.register().waiting().cloned().collect();
         if news.send(News::Waiting(waiting)).is_err() {
             return;
         }
-        match orders.recv_timeout(POLL) {
+        let retry = if trouble.is_none() { wanted.take() } else { None };
+        let next = retry.map_or_else(|| orders.recv_timeout(POLL), Ok);
+        told = trouble;
+        match next {
             Ok(order) => {
-                told = None;
-                let answer = obey(&mut bedside, order);
+                let answer = obey(&mut bedside, &order);
+                let unsent =
+                    matches!(answer, News::Disconnected(_)) && bedside.register().pending().is_none();
+                wanted = unsent.then_some(order).or(wanted);
+                told = matches!(answer, News::Disconnected(_)).then(|| answer.clone());
                 let _ = news.send(answer);
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -119,21 +124,20 @@ fn keep_up(bedside: &mut Bedside, news: &Sender<News>) -> Option<News> {
     }
 }
 
-fn obey(bedside: &mut Bedside, order: Order) -> News {
-    let enrolment = matches!(order, Order::Enrol { .. });
+fn obey(bedside: &mut Bedside, order: &Order) -> News {
     let answer = match order {
-        Order::Enrol { code, feature } => bedside.enrol(&code, feature).map(News::Enrolled),
-        Order::Outcome { number, y } => bedside.outcome(number, y).map(|()| News::Recorded(number)),
-        Order::Lost { number } => bedside.lost(number).map(|()| News::Recorded(number)),
+        Order::Enrol { code, feature } => bedside.enrol(code, *feature).map(News::Enrolled),
+        Order::Outcome { number, y } => bedside.outcome(*number, *y).map(|()| News::Recorded(*number)),
+        Order::Lost { number } => bedside.lost(*number).map(|()| News::Recorded(*number)),
     };
     match answer {
         Ok(news) => news,
-        // It is in the log and will be asked again.
-        Err(Failure::NoDevice(error)) if enrolment && bedside.register().pending().is_some() => {
+        // It is asked again as soon as the device is back.
+        Err(Failure::NoDevice(error)) if matches!(order, Order::Enrol { .. }) => {
             News::Disconnected(error.to_string())
         }
         Err(Failure::NoDevice(error)) => {
-            News::Failed(format!("Not done: {error}. Please enter it again later."))
+            News::Failed(format!("Not recorded: {error} Please enter it again when the device is back."))
         }
         Err(other) => News::Failed(other.to_string()),
     }

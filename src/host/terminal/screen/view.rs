@@ -209,12 +209,12 @@ fn choices(
     title: &str,
     question: &str,
     names: &[String],
-    at: usize,
+    at: Option<usize>,
 ) {
     let mut text = vec![Line::default(), Line::styled(format!("  {question}"), bold()), Line::default()];
     let room = usize::from(area.height).saturating_sub(text.len() + 2).max(1);
-    for (place, name) in scrolled(names, at, room) {
-        text.push(choice(model, &format!("{:>2}  {name}", place + 1), place == at));
+    for (place, name) in scrolled(names, at.unwrap_or(0), room) {
+        text.push(choice(model, &format!("{:>2}  {name}", place + 1), Some(place) == at));
     }
     lines(frame, area, title, text);
 }
@@ -291,9 +291,9 @@ fn asking(model: &Model, frame: &mut Frame<'_>, area: Rect, what: &str, enrolmen
     if matches!(model.connection, Connection::Down(_)) && enrolment {
         text.push(Line::default());
         for line in [
-            "  The device does not answer. Plug it in again: the same request is sent until it",
-            "  answers, and it never assigns twice. If you leave with Q, the next start goes on",
-            "  where this one stopped.",
+            "  The device does not answer. Plug it in again: the same request is sent",
+            "  until it answers, and it never assigns twice. You may leave with Q: the",
+            "  log knows what was asked, and the next start goes on from there.",
         ] {
             text.push(Line::from(line));
         }
@@ -317,7 +317,7 @@ const fn help(model: &Model) -> &'static str {
 }
 
 const HELP: &str = "
-  E          enrol the next patient: code, kind of patient, then the arm appears
+  E          enrol the next patient: code and kind, then the arm appears
   Up, Down   choose a patient who is waiting for an outcome
   O, Enter   enter the outcome of the chosen patient
   L          declare that the outcome will never come
@@ -325,7 +325,7 @@ const HELP: &str = "
   Q          leave; nothing is lost, the next start goes on here
 
   An outcome goes to the device and is kept nowhere on this terminal.
-  If the device is unplugged, plug it in again: the terminal goes on by itself.";
+  If the device is unplugged, plug it in again: the terminal goes on.";
 
 /// The beginning of a text, with a mark where it was cut.
 fn cut(text: &str, most: usize) -> String {
