@@ -1,0 +1,223 @@
+//! What the device sends about others must not depend on one patient, once the noisy ledger is the same.
+//!
+//! Pairs of trials that differ in everything about one patient t - feature, arm, outcome or loss, even a correction sent
+//! later - are run through the whole device with a scripted chance: every other patient's coin is a function of the
+//! patient alone, and the noise of the window that t's outcome fell into makes up for the difference, so that the noisy
+//! ledger is the same. Then every byte that the device sends, errors and reports included, must be equal, but for t's
+//! own `ARM` lines. (When it is sent is for the firmware to keep equal.)
+
+mod desk;
+
+use std::cell::RefCell;
+
+use desk::{Desk, Flash, sealed};
+use equipoise::chance::{Chance, Fraction};
+use equipoise::device::generator::Seeded;
+use equipoise::device::health::Repeatable;
+use equipoise::noise::Laplace;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+const FEATURES: u32 = 3;
+const PATIENTS: u32 = 40;
+const SCALE: u32 = 5;
+/// What the noisy ledger is made to show for t, whoever t is: in feature 0, in the cells A0 B0 A1 B1.
+const SHOWN: [i64; 4] = [1, 4, 0, 0];
+
+/// Everything about patient t.
+#[derive(Clone, Copy, Debug)]
+struct Patient {
+    number: u32,
+    feature: u32,
+    coin: bool,
+    /// `None`: lost.
+    y: Option<u32>,
+    /// After which patient the outcome is sent.
+    resolved_after: u32,
+}
+
+impl Patient {
+    /// The window of the ledger that t's outcome falls into; looks are at half and at the close.
+    fn window(self) -> Option<u32> {
+        let half = PATIENTS / 2;
+        match (self.number <= half, self.resolved_after < half) {
+            (true, true) => Some(0),
+            (true, false) => None,
+            (false, _) => Some(1),
+        }
+    }
+}
+
+/// The script of chance.
+struct Script {
+    seed: u64,
+    t: Patient,
+    /// t's arm, as the device told it.
+    arm: usize,
+    /// Does the noise make up for t?
+    made_up: bool,
+    /// The patient being assigned.
+    patient: u32,
+    /// Noise drawn so far: four cells a feature, all features a window.
+    draws: u32,
+}
+
+thread_local! {
+    static SCRIPT: RefCell<Option<Script>> = const { RefCell::new(None) };
+}
+
+fn with<T>(work: impl FnOnce(&mut Script) -> T) -> T {
+    SCRIPT.with_borrow_mut(|script| work(script.as_mut().unwrap()))
+}
+
+/// Answers from the script; a seed means nothing to it.
+struct Scripted;
+
+impl Seeded for Scripted {
+    fn from_seed(_: [u8; 32]) -> Self {
+        Self
+    }
+}
+
+impl Script {
+    fn word(&self, a: u32, b: u32) -> u32 {
+        let seed = self.seed << 48 ^ u64::from(a) << 24 ^ u64::from(b);
+        Xoshiro256PlusPlus::seed_from_u64(seed).next_u32()
+    }
+
+    /// A coin depends on the patient being assigned and on nothing that happened before.
+    fn coin(&self, p: u32) -> bool {
+        if self.patient == self.t.number { self.t.coin } else { self.word(self.patient, 0) < p }
+    }
+
+    fn noise(&mut self) -> i64 {
+        let (window, feature, cell) =
+            (self.draws / (4 * FEATURES), self.draws / 4 % FEATURES, self.draws as usize % 4);
+        let mut noise = i64::from(self.word(0, self.draws + 1) % 41) - 20;
+        self.draws += 1;
+        if self.made_up && self.t.window() == Some(window) {
+            noise += if feature == 0 { SHOWN[cell] } else { 0 };
+            let (y, is_b) = (self.t.y.map(i64::from), cell % 2 == 1);
+            if let (Some(y), true) = (y, feature == self.t.feature && cell / 2 == self.arm) {
+                noise -= if is_b { i64::from(SCALE) - y } else { y };
+            }
+        }
+        noise
+    }
+}
+
+impl Chance for Scripted {
+    fn coin(&mut self) -> bool {
+        with(|script| script.coin(1 << 31))
+    }
+
+    fn biased_coin(&mut self, p: Fraction) -> bool {
+        with(|script| script.coin(p.0))
+    }
+
+    fn discrete_laplace(&mut self, _: &Laplace) -> i64 {
+        with(Script::noise)
+    }
+
+    fn lap_plus(&mut self, center: u64, _: &Laplace) -> u64 {
+        center
+    }
+}
+
+/// One whole trial: what came back for every line, of t's own arm nothing.
+fn transcript(seed: u64, t: Patient, made_up: bool) -> Vec<String> {
+    SCRIPT.set(Some(Script { seed, t, arm: 0, made_up, patient: 0, draws: 0 }));
+    let mut desk = Desk::<_, Scripted>::on(Flash::new(), Repeatable::new(1));
+    desk.provision(&format!("PLAN features={FEATURES} patients={PATIENTS} epsilon=1 scale={SCALE}"));
+    let mut people = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut seen = Vec::new();
+    let own_arm = format!("ARM {} ", t.number);
+    let mut say = |line: String| {
+        let mut sent = String::from_utf8(desk.send(sealed(&line).as_bytes())).unwrap();
+        if let Some(arm) = sent.strip_prefix(&own_arm) {
+            with(|script| script.arm = usize::from(arm.starts_with('1')));
+            sent.clear();
+        }
+        seen.push(sent);
+    };
+    let settle = |patient: u32, y: Option<u32>| {
+        y.map_or_else(|| format!("LOST {patient}"), |y| format!("OUTCOME {patient} {y}"))
+    };
+    for patient in 1..=PATIENTS {
+        with(|script| script.patient = patient);
+        let (feature, y) = (people.next_u32() % FEATURES, people.next_u32() % (SCALE + 1));
+        let is_t = patient == t.number;
+        say(format!("ASSIGN {patient} {} {patient:08x}", if is_t { t.feature } else { feature }));
+        say("STATUS".to_string());
+        if !is_t {
+            say(settle(patient, (y != 3).then_some(y)));
+        }
+        if patient == t.resolved_after {
+            say(settle(t.number, t.y));
+            // Corrections and errors, and a second terminal that tries a feature with and without the tag.
+            say(settle(t.number, Some(0)));
+            say(settle(t.number, None));
+            say(format!("OUTCOME {} {}", t.number, SCALE + 1));
+            say(format!("ASSIGN {patient} 0 12345678"));
+            say(format!("ASSIGN {0} {1} {0:08x}", t.number, FEATURES - 1));
+        }
+        say("REPORT".to_string());
+    }
+    say("STATUS".to_string());
+    say("REPORT".to_string());
+    seen
+}
+
+/// Everyone that patient `number` could be.
+fn everyone(number: u32, resolved_after: u32) -> impl Iterator<Item = Patient> {
+    let outcomes = [None, Some(0), Some(2), Some(SCALE)];
+    (0..FEATURES).flat_map(move |feature| {
+        outcomes
+            .into_iter()
+            .flat_map(move |y| [false, true].map(|coin| Patient { number, feature, coin, y, resolved_after }))
+    })
+}
+
+/// All transcripts of all that patient `number` could be, over some seeds, are the same.
+fn same(number: u32, resolved_after: u32) {
+    for seed in 0..8 {
+        let mut first = None;
+        for t in everyone(number, resolved_after) {
+            let seen = transcript(seed, t, true);
+            assert!(seen.iter().any(|sent| sent.starts_with("ROW ")));
+            let expected = first.get_or_insert_with(|| seen.clone());
+            let differing = seen.iter().zip(expected.iter()).find(|(a, b)| a != b);
+            assert!(seen == *expected, "{t:?} seed {seed}: {differing:?}");
+        }
+    }
+}
+
+#[test]
+fn every_byte_but_ts_own_arm_is_the_same_whoever_t_is_in_the_first_half() {
+    same(7, 7);
+    same(7, 8);
+    same(13, 19);
+}
+
+#[test]
+fn every_byte_but_ts_own_arm_is_the_same_whoever_t_is_in_the_second_half() {
+    same(27, 27);
+    same(27, 39);
+    // The last patient of all.
+    same(40, 40);
+}
+
+#[test]
+fn an_outcome_that_comes_after_its_half_changes_no_byte() {
+    same(7, 21);
+    same(20, 40);
+}
+
+#[test]
+fn the_comparison_sees_a_difference_where_there_is_one() {
+    // Noise that does not make up for t lets the ledgers differ, and the reports with them.
+    for number in [7, 27] {
+        let seen: Vec<_> = everyone(number, number).map(|t| transcript(0, t, false)).collect();
+        assert!(seen.iter().any(|other| *other != seen[0]));
+    }
+}
