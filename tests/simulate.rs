@@ -241,3 +241,87 @@ fn csv_has_its_columns_and_a_line_a_design() {
     assert_eq!((lines.len(), lines[1][0], lines[2][0]), (3, "uniform", "conse"));
     assert!(lines.iter().all(|line| line.len() == 27) && lines[1][23].is_empty(), "{out}");
 }
+
+#[test]
+fn a_plan_is_the_trial_file_that_provision_takes_and_the_least_epsilon_that_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("TRIAL.toml");
+    let wish = ["plan", "--features=2", "--patients=2000", "--baseline=0.3", "--effect=0.4"];
+    let plan = |rest: &[&str]| equipoise(&[&wish[..], rest].concat());
+    let to = format!("--out={}", out.to_str().unwrap());
+    let (code, text, _) = plan(&["--better=0.8", &to, "--title=A \"quoted\" trial", "--names=old,young"]);
+    assert_eq!(code, Some(0), "{text}");
+    let trial = equipoise::host::terminal::trial_file::TrialFile::read(&out).unwrap();
+    assert_eq!((trial.title.as_str(), trial.plan.patients()), ("A \"quoted\" trial", 2000));
+    let better = |epsilon: &str, alpha: &str| {
+        let plan = format!("features=2 patients=2000 epsilon={epsilon} alpha={alpha}");
+        let instance = Instance::same(2, 0.3, 0.7);
+        1.0 - run(&Scenario::new(Plan::parse(&plan).unwrap(), instance, 400, 1)).unwrap().worse_share
+    };
+    let (epsilon, alpha) = (trial.plan.epsilon(), trial.plan.alpha());
+    assert!(better(&epsilon.to_string(), &alpha.to_string()) >= 0.8);
+    let less = format!("{}/{}", epsilon.num() * 2, epsilon.den() * 3);
+    assert!(better(&less, "1") < 0.8, "{epsilon}");
+    // Out of reach, too small, or not said: plainly, and nothing is written.
+    std::fs::remove_file(&out).unwrap();
+    let (code, _, error) = plan(&["--width=0.01", &to]);
+    assert!(code == Some(1) && error.contains("out of reach") && !out.exists(), "{error}");
+    let (code, text, _) = plan(&["--width=1.5"]);
+    assert!(code == Some(0) && text.contains("TOO SMALL TO ADAPT"), "{text}");
+    for (bad, message) in [
+        ("--seed=1", "say what is wanted: --width W, --better S or both"),
+        ("--better=1", "better=1 allowed at least 0.5, below 1"),
+        ("--width=0", "width=0 allowed above 0, below 2"),
+    ] {
+        assert_eq!(plan(&[bad]), (Some(2), String::new(), format!("equipoise: {message}\n")));
+    }
+    let (code, _, error) = plan(&["--width=1", "--names=old"]);
+    assert!(code == Some(2) && error.contains("2") && error.contains("names"), "{error}");
+}
+
+#[test]
+fn pictures_have_title_axes_and_legend_and_csv_has_the_points() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    for (over, legend, points) in
+        [("alpha", "floor", 31), ("epsilon", "no privacy", 21), ("fmin", "f_min", 36)]
+    {
+        for end in ["svg", "csv"] {
+            let (out, over) = (format!("--out={}", at(&format!("p.{end}"))), format!("--over={over}"));
+            let (code, _, error) =
+                equipoise(&["pareto", &out, &over, "--patients=400", "--runs=2", "--features=3"]);
+            assert_eq!((code, error.as_str()), (Some(0), ""));
+        }
+        let svg = std::fs::read_to_string(at("p.svg")).unwrap();
+        for words in ["<title>", "font-weight=\"bold\"", "rotate(-90)", "interim", legend] {
+            assert!(svg.contains(words) || over == "fmin" && words == "interim", "{over} {words}");
+        }
+        assert!(!svg.contains("NaN") && !svg.contains("inf\""));
+        assert_eq!(std::fs::read_to_string(at("p.csv")).unwrap().lines().count(), points + 1);
+    }
+    let (code, _, error) = equipoise(&["pareto", "--out=x.gif"]);
+    let message = "equipoise: out=x.gif allowed a name that ends in .svg, .png or .csv\n";
+    assert_eq!((code, error.as_str()), (Some(2), message));
+}
+
+#[test]
+fn errors_of_the_estimates_are_normal_with_twice_the_published_variance() {
+    use equipoise::host::normality::Errors;
+    for (design, factor) in [("conse", true), ("dp-conse", true), ("interim", false)] {
+        let s = scenario(&format!("design={design} features=10 patients=20000 epsilon=1"), 150);
+        let errors = Errors::of(&s, &|| ()).unwrap();
+        let (mean, variance) = errors.moments();
+        // 1,500 estimates: standard errors 0.026 and 0.037.
+        assert!(mean.abs() < 0.08 && (variance - 1.0).abs() < 0.12, "{design} {mean} {variance}");
+        assert!(errors.p_value() > 0.01, "{design} {} {}", errors.distance(), errors.p_value());
+        assert_eq!(errors.factor.is_some(), factor);
+        assert!(errors.factor.is_none_or(|f| (f - 2.0).abs() < 0.25), "{design} {:?}", errors.factor);
+    }
+    // The same check is red for errors that are not standard normal.
+    let flat = Errors {
+        name: String::new(),
+        sorted: (0..1500).map(|i| f64::from(i) / 300.0 - 2.5).collect(),
+        factor: None,
+    };
+    assert!(flat.p_value() < 0.001);
+}

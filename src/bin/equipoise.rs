@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser};
 use equipoise::host::simulate::command as simulate;
 use equipoise::host::terminal::commands::{custodian, log, say, ward};
 use equipoise::host::terminal::{demo, start};
-use equipoise::host::{device, sample};
+use equipoise::host::{device, normality, pareto, planner, sample};
 
 /// A bedside randomizer for clinical trials: adaptive, and private by proof.
 ///
@@ -53,6 +53,12 @@ enum Command {
     Simulate(simulate::Args),
     /// Put the parts of a simulation together, to the bytes that one run would have written
     Merge(simulate::MergeArgs),
+    /// Draw regret against error, what privacy costs, or what a rare feature costs
+    Pareto(pareto::Args),
+    /// Compare the errors of the estimates with the normal law
+    Normality(normality::Args),
+    /// Find the least epsilon, and an alpha, for a wanted width or share; write the trial file
+    Plan(planner::Args),
     /// The log of a terminal
     #[command(subcommand)]
     Log(log::LogCommand),
@@ -85,6 +91,9 @@ fn main() -> ExitCode {
         Command::Report(args) => custodian::report(&args),
         Command::Simulate(args) => answer(simulate::run(&args)),
         Command::Merge(args) => answer(simulate::run_merge(&args)),
+        Command::Pareto(args) => answer(pareto::run(&args)),
+        Command::Normality(args) => answer(normality::run(&args)),
+        Command::Plan(args) => answer(planner::run(&args)),
         Command::Log(command) => log::run(&command),
         Command::Sample(args) => sample::run(&args),
         Command::Completions { shell } => completions(shell),

@@ -7,6 +7,10 @@
 )]
 
 pub mod device;
+pub mod normality;
+pub mod pareto;
+pub mod planner;
+pub mod plots;
 pub mod sample;
 pub mod simulate;
 pub mod terminal;

@@ -59,7 +59,7 @@ impl<const U: usize> Core<U> {
     /// The stage sends no more than `U` waiting patients, none beyond the horizon and no unknown feature.
     #[cold]
     fn impossible(error: TrialError) -> ! {
-        unreachable!("the core refused a legal simulated patient: {error:?}")
+        panic!("the core refused a legal simulated patient: {error:?}")
     }
 }
 

@@ -62,6 +62,21 @@ impl Instance {
         self.p1.iter().zip(&self.p0).map(|(one, zero)| one - zero)
     }
 
+    /// The variance of r = y/Y of a feature under an arm, for the law above and no drift.
+    #[must_use]
+    pub fn variance(&self, feature: usize, arm: Arm, scale: u16) -> f64 {
+        let p = arm.of([&self.p0, &self.p1]).get(feature).copied().unwrap_or(0.0);
+        let scale = f64::from(scale);
+        let width = 2.0 * f64::min(p, 1.0 - p) * scale;
+        if width <= 0.0 {
+            return 0.0;
+        }
+        // Uniform on [0, w], plus the mean variance f(1-f) of the rounding: 1/6 a whole unit, and the rest.
+        let rest = width - width.floor();
+        let rounding = (width.floor() / 6.0 + rest * rest / 2.0 - rest * rest * rest / 3.0) / width;
+        (width * width / 12.0 + rounding) / (scale * scale)
+    }
+
     pub(super) fn check(&self, features: u8) -> Result<(), SimulateError> {
         for (name, rates) in [("p0", &self.p0), ("p1", &self.p1)] {
             if rates.len() != usize::from(features) {

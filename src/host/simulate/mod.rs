@@ -38,6 +38,7 @@ use std::fmt;
 
 use rayon::prelude::*;
 
+use crate::estimate::Estimate;
 use crate::plan::{Plan, PlanError};
 pub use arrivals::Arrivals;
 pub use comparators::Comparator;
@@ -57,8 +58,8 @@ pub enum SimulateError {
     Value(&'static str, String, &'static str),
     /// A file could not be read or written: path, reason.
     File(String, String),
-    /// Shards that do not belong together: why.
-    Shards(String),
+    /// Parts that make no whole, or words that no trial file may hold: why.
+    Refused(String),
 }
 
 impl SimulateError {
@@ -73,7 +74,7 @@ impl fmt::Display for SimulateError {
             Self::Plan(error) => error.fmt(f),
             Self::Value(name, value, allowed) => write!(f, "{name}={value} allowed {allowed}"),
             Self::File(path, reason) => write!(f, "{path}: {reason}"),
-            Self::Shards(reason) => f.write_str(reason),
+            Self::Refused(reason) => f.write_str(reason),
         }
     }
 }
@@ -168,6 +169,25 @@ impl Scenario {
 /// A value out of its range; nothing has been run.
 pub fn run(scenario: &Scenario) -> Result<Summary, SimulateError> {
     Ok(sums(scenario, 0..scenario.runs, &|| ())?.summary())
+}
+
+/// The estimates of all runs and features in order, with the number of their feature.
+///
+/// # Errors
+/// A value out of its range; nothing has been run.
+pub fn estimates(
+    scenario: &Scenario,
+    tick: &(dyn Fn() + Sync),
+) -> Result<Vec<(usize, Estimate)>, SimulateError> {
+    scenario.check()?;
+    let stage = harness::Stage::new(scenario);
+    let play = |run| {
+        let features = stage.play(run).features;
+        tick();
+        let each = features.iter().enumerate().filter_map(|(j, feature)| Some((j, feature.estimate?)));
+        each.collect::<Vec<_>>()
+    };
+    Ok((0..scenario.runs).into_par_iter().flat_map_iter(play).collect())
 }
 
 /// Plays some runs; `tick` is called after each.

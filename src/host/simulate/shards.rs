@@ -140,7 +140,7 @@ impl Shard {
 /// # Errors
 /// Parts of different simulations, a part that is there twice, or one that is missing.
 pub fn merge(mut parts: Vec<Shard>) -> Result<Shard, SimulateError> {
-    let failed = |reason: String| Err(SimulateError::Shards(reason));
+    let failed = |reason: String| Err(SimulateError::Refused(reason));
     parts.sort_by_key(|part| (part.from, part.to));
     let runs = parts.iter().flat_map(|part| &part.results).map(|outcome| outcome.setup.runs).max();
     let mut parts = parts.into_iter();

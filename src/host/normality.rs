@@ -1,0 +1,210 @@
+//! `equipoise normality`: are the estimates normal, and with the variance we say?
+//!
+//! Every estimate's error is divided by the standard deviation it should have. A trial of T fair-coin patients has about T/2
+//! in each arm, so the difference of means has variance 2 (s0^2 + s1^2)/T, plus the noise where there is some; the
+//! published theorem has half of that. `conse` and `dp-conse` are divided by our figure, with the true s0 and s1; `interim` by
+//! the deviation it reports. If all is well the quantiles of the result lie on those of the standard normal law, and
+//! the variance is 1.
+//!
+//! The Kolmogorov-Smirnov figure is the largest distance between the two distribution functions; its p-value is the
+//! asymptotic one.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use super::plots::{Axis, Chart, Look, Point, Series, check_name, save};
+use super::simulate::command::{PlanArgs, WorldArgs, policy, progress, write};
+use super::simulate::{Scenario, SimulateError, estimates};
+use crate::design::Arm;
+use crate::plan::Design;
+
+/// What `equipoise normality` takes.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Also draw a Q-Q picture: FILE.svg, FILE.png, or FILE.csv for the quantiles
+    #[arg(long, value_name = "FILE")]
+    out: Option<String>,
+    /// Designs, by commas: conse, dp-conse, interim
+    #[arg(long, default_value = "conse,dp-conse,interim")]
+    designs: String,
+    #[command(flatten)]
+    plan: PlanArgs,
+    #[command(flatten)]
+    world: WorldArgs,
+}
+
+/// Standardised errors of one design.
+#[derive(Clone, Debug)]
+pub struct Errors {
+    /// The design.
+    pub name: String,
+    /// In increasing order.
+    pub sorted: Vec<f64>,
+    /// Mean of T (error)^2 less T (noise), over (s0^2 + s1^2); only for fair-coin trials of T patients.
+    pub factor: Option<f64>,
+}
+
+/// The standard normal distribution function.
+#[must_use]
+pub fn normal(x: f64) -> f64 {
+    0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
+}
+
+impl Errors {
+    /// Simulates a scenario; `tick` is called after each run.
+    ///
+    /// # Errors
+    /// A value out of its range.
+    pub fn of(scenario: &Scenario, tick: &(dyn Fn() + Sync)) -> Result<Self, SimulateError> {
+        let instance = &scenario.world.instance;
+        let effects: Vec<f64> = instance.effects().collect();
+        let (mut sorted, mut factors) = (Vec::new(), Vec::new());
+        for (j, estimate) in estimates(scenario, tick)? {
+            let error = estimate.effect - effects[j];
+            let reported = estimate.deviation * estimate.deviation;
+            let variance = if scenario.plan.design() == Design::Interim {
+                reported
+            } else {
+                // The designs of the paper report 1/T for the outcomes, the most there can be, plus the noise.
+                let (length, noise) = (estimate.patients, reported - 1.0 / estimate.patients);
+                let [zero, one] = Arm::BOTH.map(|arm| instance.variance(j, arm, scenario.plan.scale()));
+                factors.push(length * (error * error - noise) / (zero + one));
+                2.0 * (zero + one) / length + noise
+            };
+            sorted.push(error / variance.sqrt());
+        }
+        sorted.sort_by(f64::total_cmp);
+        let factor = (!factors.is_empty()).then(|| factors.iter().sum::<f64>() / factors.len() as f64);
+        Ok(Self { name: scenario.name(), sorted, factor })
+    }
+
+    /// Mean and variance.
+    #[must_use]
+    pub fn moments(&self) -> (f64, f64) {
+        let count = self.sorted.len() as f64;
+        let mean = self.sorted.iter().sum::<f64>() / count;
+        (mean, self.sorted.iter().map(|z| (z - mean) * (z - mean)).sum::<f64>() / (count - 1.0))
+    }
+
+    /// The largest distance to the normal distribution function.
+    #[must_use]
+    pub fn distance(&self) -> f64 {
+        let count = self.sorted.len() as f64;
+        let each = self.sorted.iter().enumerate().map(|(i, z)| {
+            let p = normal(*z);
+            f64::max((p - i as f64 / count).abs(), ((i + 1) as f64 / count - p).abs())
+        });
+        each.fold(0.0, f64::max)
+    }
+
+    /// The chance of such a distance if the law were exactly normal (Kolmogorov's series).
+    #[must_use]
+    pub fn p_value(&self) -> f64 {
+        let root = (self.sorted.len() as f64).sqrt();
+        let x = self.distance() * (root + 0.12 + 0.11 / root);
+        let term = |k: i32| {
+            let sign = if k % 2 == 1 { 2.0 } else { -2.0 };
+            sign * (-2.0 * f64::from(k * k) * x * x).exp()
+        };
+        if x < 0.2 { 1.0 } else { (1..=100).map(term).sum::<f64>().clamp(0.0, 1.0) }
+    }
+
+    /// The observed quantile of probability `p`.
+    fn quantile(&self, p: f64) -> f64 {
+        let at = (p * self.sorted.len() as f64) as usize;
+        self.sorted.get(at.min(self.sorted.len().saturating_sub(1))).copied().unwrap_or(0.0)
+    }
+}
+
+/// Runs `equipoise normality`.
+///
+/// # Errors
+/// A value that is not allowed, or a file that cannot be written.
+pub fn run(args: &Args) -> Result<ExitCode, SimulateError> {
+    args.out.as_deref().map_or(Ok(()), check_name)?;
+    let (runs, seed) = (args.world.runs()?, args.world.seed()?);
+    let mut scenarios = Vec::new();
+    for name in args.designs.split(',').map(str::trim) {
+        let Some(design) = Design::ALL.into_iter().find(|design| design.name() == name) else {
+            return Err(SimulateError::value("designs", name, "conse dp-conse interim"));
+        };
+        let plan = args.plan.plan(design)?;
+        let (_, policy) = policy(name)?;
+        scenarios.push(Scenario { plan, policy, world: args.world.world(plan.features())?, runs, seed });
+    }
+    let total = scenarios.iter().map(|s| u64::from(s.plan.patients()) * u64::from(runs)).sum();
+    let bar = progress(total);
+    let all = args.world.on_threads(|| {
+        let measure = |s: &Scenario| Errors::of(s, &|| bar.inc(u64::from(s.plan.patients())));
+        scenarios.iter().map(measure).collect::<Result<Vec<_>, _>>()
+    })?;
+    bar.finish_and_clear();
+    let mut text = format!(
+        "{:<10}{:>11}{:>10}{:>10}{:>10}{:>10}{:>28}\n",
+        "design", "estimates", "mean", "variance", "KS", "p-value", "variance / ((s0^2+s1^2)/T)"
+    );
+    for errors in &all {
+        let ((mean, variance), factor) = (errors.moments(), errors.factor);
+        let factor = factor.map_or("-".into(), |factor| format!("{factor:.3}"));
+        let _ = writeln!(
+            text,
+            "{:<10}{:>11}{mean:>10.4}{variance:>10.4}{:>10.4}{:>10.3}{factor:>28}",
+            errors.name,
+            errors.sorted.len(),
+            errors.distance(),
+            errors.p_value()
+        );
+    }
+    text += "\nErrors are divided by the deviation they should have: mean 0, variance 1. The last column is 2 for a\n\
+             trial of T fair-coin patients (T/2 in each arm); the published theorem has 1.\n";
+    write("-", text.as_bytes())?;
+    if let (Some(out), Some(first)) = (&args.out, scenarios.first()) {
+        let (chart, csv) = picture(first, &all);
+        save(out, &chart, &csv)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Quantiles shown: this many on each side of the median, this far apart.
+const SHOWN: i32 = 11;
+const APART: f64 = 0.25;
+
+fn picture(first: &Scenario, all: &[Errors]) -> (Chart, String) {
+    let mut csv = "design,normal_quantile,observed_quantile\n".to_owned();
+    let mut series = Vec::new();
+    for errors in all {
+        let at = |x: f64| Point { at: [x, errors.quantile(normal(x))], ..Point::default() };
+        let points: Vec<Point> = (-SHOWN..=SHOWN).map(|k| at(f64::from(k) * APART)).collect();
+        for point in &points {
+            let _ = writeln!(csv, "{},{},{}", errors.name, point.at[0], point.at[1]);
+        }
+        series.push(Series { name: errors.name.clone(), look: Look::Points, points });
+    }
+    let line = |name: &str, slope: f64| {
+        let points = [-4.0, 4.0].map(|x| Point { at: [x, slope * x], ..Point::default() });
+        Series { name: name.into(), look: Look::Reference, points: points.into() }
+    };
+    series.push(line("standard normal", 1.0));
+    series.push(line(
+        "where conse would lie\nwere the published\nvariance the divisor",
+        std::f64::consts::SQRT_2,
+    ));
+    let plan = &first.plan;
+    let chart = Chart {
+        title: "Are the errors normal, with the variance we say?".into(),
+        subtitle: format!(
+            "{} patients, {} features, epsilon {}, alpha {}, {} runs",
+            plan.patients(),
+            plan.features(),
+            plan.epsilon(),
+            plan.alpha(),
+            first.runs
+        ),
+        axes: [
+            Axis { name: "quantile of the standard normal law (standard deviations)", log: false },
+            Axis { name: "quantile of error / its standard deviation", log: false },
+        ],
+        series,
+    };
+    (chart, csv)
+}
