@@ -1,151 +1,24 @@
 //! What was committed survives a power cut at any word write and any erase, and so does every recovery from one.
 //!
-//! Each scenario is one line; [`survives`] takes it step by step, cuts the power at every flash operation of every
-//! step in several ways, mounts from what is on flash, and cuts every operation of that recovery as well.
+//! Each scenario is one line. The harness takes it step by step, cuts the power at every flash operation of every
+//! step in several ways, switches it on again with nothing but what is on flash, and cuts every operation of that
+//! recovery as well. It counts the cuts and how many of them lost something.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod book;
 
 use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use equipoise::journal::strict::{StrictFlash, Tear};
-use equipoise::journal::{BadPart, Error, Journal, Keys, MAX_PART, MountError, Parts};
+use book::{
+    Assign, Book, Days, Erase, Flash, LARGE, Look, Mounted, Outcome, PAGES, Rest, SMALL, Step, mount,
+};
+use equipoise::journal::Journal;
+use equipoise::journal::strict::Tear;
 use rayon::prelude::*;
 
-const PAGES: usize = 8;
-type Flash = StrictFlash<1024>;
-
-const PROGRESS: u16 = 0;
-const WAITING: std::ops::Range<u16> = 1..5;
-const TALLIES: std::ops::Range<u16> = 5..8;
-const LEDGERS: std::ops::Range<u16> = 8..12;
-const KEYS: u16 = 12;
-
-/// The kinds of parts a device keeps, in small numbers: progress, waiting patients, tallies (secret), ledgers.
-#[derive(Clone, Debug, PartialEq)]
-struct Book {
-    values: Vec<Vec<u8>>,
-    /// Makes every word of every value unique.
-    serial: u32,
-}
-
-impl Book {
-    fn blank() -> Self {
-        Self { values: vec![Vec::new(); usize::from(KEYS)], serial: 0 }
-    }
-
-    fn len(key: u16) -> usize {
-        match key {
-            PROGRESS => 13,
-            key if WAITING.contains(&key) => 8,
-            key if TALLIES.contains(&key) => 18,
-            _ => 60,
-        }
-    }
-
-    /// Gives parts values never seen before.
-    fn renew(&mut self, keys: impl IntoIterator<Item = u16>) {
-        for key in keys {
-            let mut bytes = Vec::new();
-            while bytes.len() < Self::len(key) {
-                self.serial += 1;
-                bytes.extend((self.serial.wrapping_mul(0x9e37_79b9) | 1).to_le_bytes());
-            }
-            bytes.truncate(Self::len(key));
-            self.values[usize::from(key)] = bytes;
-        }
-    }
-
-    fn clear(&mut self, keys: impl IntoIterator<Item = u16>) {
-        keys.into_iter().for_each(|key| self.values[usize::from(key)].clear());
-    }
-
-    /// Whole words of the secret parts' present values.
-    fn secret_words(&self) -> impl Iterator<Item = u32> {
-        TALLIES
-            .flat_map(|key| self.values[usize::from(key)].chunks_exact(4))
-            .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
-    }
-}
-
-impl Parts for Book {
-    fn count(&self) -> u16 {
-        KEYS
-    }
-
-    fn encode(&self, key: u16, out: &mut [u8; MAX_PART]) -> usize {
-        let value = &self.values[usize::from(key)];
-        out[..value.len()].copy_from_slice(value);
-        value.len()
-    }
-
-    fn decode(&mut self, key: u16, bytes: &[u8]) -> Result<(), BadPart> {
-        let len = Self::len(key);
-        if !bytes.is_empty() && bytes.len() != len.next_multiple_of(2) {
-            return Err(BadPart);
-        }
-        self.values[usize::from(key)] = bytes[..bytes.len().min(len)].to_vec();
-        Ok(())
-    }
-
-    fn secret(&self, key: u16) -> bool {
-        TALLIES.contains(&key)
-    }
-}
-
-/// One thing a device does.
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    /// Progress and one waiting patient change.
-    Assign(u16),
-    /// A waiting patient becomes absent, a tally changes.
-    Outcome(u16, u16),
-    /// Progress, all ledgers and all tallies change at once.
-    Look,
-    /// Everything but progress becomes absent, and the rest of the flash is wiped.
-    Erase,
-    /// The line is idle.
-    Rest,
-}
-use Step::{Assign, Erase, Look, Outcome, Rest};
-
-impl Step {
-    fn take(self, journal: &mut Journal<Flash>, book: &mut Book) -> Result<(), Error> {
-        let touched: Vec<u16> = match self {
-            Assign(w) => [PROGRESS, WAITING.start + w].into(),
-            Outcome(w, t) => [WAITING.start + w, TALLIES.start + t].into(),
-            Look => [PROGRESS].into_iter().chain(TALLIES).chain(LEDGERS).collect(),
-            Erase => (0..KEYS).collect(),
-            Rest => return journal.rest().map(drop),
-        };
-        match self {
-            Outcome(w, t) => {
-                book.clear([WAITING.start + w]);
-                book.renew([TALLIES.start + t]);
-            }
-            Erase => {
-                book.renew([PROGRESS]);
-                book.clear(1..KEYS);
-            }
-            _ => {
-                if matches!(self, Look) {
-                    journal.make_room(book)?;
-                }
-                book.renew(touched.iter().copied());
-            }
-        }
-        journal.commit(book, &touched.into_iter().collect::<Keys>())?;
-        if matches!(self, Erase) { journal.purge(book) } else { Ok(()) }
-    }
-}
-
-fn mount(mut flash: Flash) -> Result<(Journal<Flash>, Book), (MountError, Flash)> {
-    flash.power_up();
-    let mut book = Book::blank();
-    Journal::mount(flash, &mut book).map(|journal| (journal, book))
-}
-
-/// What went wrong, and how often the power was cut.
+/// How often the power was cut, how often that lost something, and what came first.
 #[derive(Default)]
 struct Tally {
     cuts: AtomicU64,
@@ -159,42 +32,59 @@ impl Tally {
         self.first.lock().unwrap().get_or_insert(what);
     }
 
-    /// Checks a mount against the states allowed: which one is it?
+    fn print(&self, name: &str) {
+        let (cuts, lost) = (self.cuts.load(Relaxed), self.lost.load(Relaxed));
+        println!("{name}: {cuts} power cuts, {lost} lost something");
+        assert_eq!(lost, 0, "{}", self.first.lock().unwrap().as_deref().unwrap_or_default());
+    }
+}
+
+/// A scenario under way.
+struct Rig {
+    tally: Tally,
+    /// Bytes of a ledger.
+    ledger: usize,
+    /// Every word that ever belonged to a secret part.
+    secrets: HashSet<u32>,
+}
+
+impl Rig {
+    /// After a cut the state must be one of those allowed, on a flash that was treated by its rules, with no word of
+    /// any other value of a secret part on it.
     fn judge<'b>(
         &self,
-        mounted: Result<(Journal<Flash>, Book), (MountError, Flash)>,
+        mounted: Mounted,
         allowed: &[&'b Book],
-        secrets: &HashSet<u32>,
         context: &dyn Fn() -> String,
     ) -> Option<(Journal<Flash>, &'b Book)> {
-        self.cuts.fetch_add(1, Relaxed);
+        self.tally.cuts.fetch_add(1, Relaxed);
         let (mut journal, book) = match mounted {
             Ok(mounted) => mounted,
             Err((error, flash)) => {
-                self.lose(format!("{}: {error:?} {:?}", context(), flash.misuse()));
+                self.tally.lose(format!("{}: {error:?} {:?}", context(), flash.misuse()));
                 return None;
             }
         };
         let Some(state) = allowed.iter().find(|state| state.values == book.values) else {
-            self.lose(format!("{}: neither the old state nor the new", context()));
+            self.tally.lose(format!("{}: neither the old state nor the new", context()));
             return None;
         };
         let present: HashSet<u32> = state.secret_words().collect();
-        let bytes = journal.flash().bytes();
-        let words = bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap()));
-        if words.into_iter().any(|word| secrets.contains(&word) && !present.contains(&word)) {
-            self.lose(format!("{}: a superseded secret is still on flash", context()));
+        if book::value_words(journal.flash())
+            .any(|word| self.secrets.contains(&word) && !present.contains(&word))
+        {
+            self.tally.lose(format!("{}: a superseded secret is still on flash", context()));
         }
         if let Some(misuse) = journal.flash().misuse() {
-            self.lose(format!("{}: {misuse:?}", context()));
+            self.tally.lose(format!("{}: {misuse:?}", context()));
         }
         Some((journal, state))
     }
 
-    /// Cuts every operation of a recovery.
-    fn recover(&self, flash: &Flash, state: &Book, secrets: &HashSet<u32>, context: &dyn Fn() -> String) {
+    /// Cuts every operation of a recovery; each must come to the same state.
+    fn recover(&self, flash: &Flash, state: &Book, context: &dyn Fn() -> String) {
         let before = flash.operations();
-        let Some((mut journal, _)) = self.judge(mount(flash.clone()), &[state], secrets, context) else {
+        let Some((mut journal, _)) = self.judge(mount(flash.clone(), self.ledger), &[state], context) else {
             return;
         };
         for cut in 0..journal.flash().operations() - before {
@@ -204,99 +94,97 @@ impl Tally {
             let mut torn = flash.clone();
             torn.power_up();
             torn.cut_after(cut, tear);
-            let context = || format!("{}, then cut at {cut} ({tear:?}) of recovery", context());
-            match Journal::mount(torn, &mut Book::blank()) {
-                Ok(_) => self.lose(format!("{}: mounted without power", context())),
-                Err((_, flash)) => drop(self.judge(mount(flash), &[state], secrets, &context)),
+            let context = || format!("{}, then at {cut} ({tear:?}) of the recovery", context());
+            match Journal::mount(torn, &mut Book::blank(self.ledger)) {
+                Ok(_) => self.tally.lose(format!("{}: mounted without power", context())),
+                Err((_, flash)) => drop(self.judge(mount(flash, self.ledger), &[state], &context)),
+            }
+        }
+    }
+
+    /// Cuts one operation of a step, in every way. One of the recoveries is cut as well, another one at each cut;
+    /// every `stride`-th cut only.
+    fn cut(&self, journal: &Journal<Flash>, step: Step, (old, new): (&Book, &Book), cut: u64, stride: u64) {
+        let random = (1..4).map(|seed| Tear::Random(seed << 32 | cut));
+        for (way, tear) in [Tear::None, Tear::All, Tear::Alternating].into_iter().chain(random).enumerate() {
+            let context = || format!("{step:?}, cut at {cut} ({tear:?})");
+            let mut torn = journal.clone();
+            torn.flash().cut_after(cut, tear);
+            if step.take(&mut torn, &mut old.clone()).is_ok() {
+                self.tally.lose(format!("{}: answered without power", context()));
+            }
+            let mut flash = torn.release();
+            flash.power_up();
+            let mounted = mount(flash.clone(), self.ledger);
+            let Some((mut journal, state)) = self.judge(mounted, &[old, new], &context) else { continue };
+            if cut.is_multiple_of(stride) && way as u64 == cut / stride % 6 {
+                self.recover(&flash, state, &context);
+            }
+            // The terminal asks again, and the device goes on.
+            let mut state = state.clone();
+            let retried =
+                if state.values == old.values { step.take(&mut journal, &mut state) } else { Ok(()) };
+            if let Err(error) = retried.and_then(|()| Days(1).take(&mut journal, &mut state)) {
+                self.tally.lose(format!("{}: {error:?} {:?}", context(), journal.flash().misuse()));
+                continue;
+            }
+            let before = journal.flash().operations();
+            let again = self.judge(mount(journal.release(), self.ledger), &[&state], &context);
+            if again.is_some_and(|(mut journal, _)| journal.flash().operations() != before) {
+                self.tally.lose(format!("{}: a clean flash was written to", context()));
             }
         }
     }
 }
 
 /// Takes the steps on a fresh region, with the power cut everywhere.
-fn survives(name: &str, blank: u8, steps: &[Step]) {
-    let tally = Tally::default();
-    let mut book = Book::blank();
+fn survives(name: &str, blank: u8, ledger: usize, stride: u64, steps: &[Step]) {
+    let mut rig = Rig { tally: Tally::default(), ledger, secrets: HashSet::new() };
+    let mut book = Book::blank(ledger);
     let fresh = Flash::new(PAGES, blank);
-    let (mut journal, _) = mount(fresh.clone()).map_err(|(error, _)| error).unwrap();
-    let mut secrets = HashSet::new();
+    let (mut journal, _) = mount(fresh.clone(), ledger).map_err(|(error, _)| error).unwrap();
     (0..journal.flash().operations()).into_par_iter().for_each(|cut| {
         for tear in [Tear::None, Tear::All, Tear::Alternating, Tear::Random(cut)] {
             let mut flash = fresh.clone();
             flash.cut_after(cut, tear);
-            let Err((_, mut flash)) = Journal::mount(flash, &mut Book::blank()) else { panic!("no cut") };
+            let Err((_, mut flash)) = Journal::mount(flash, &mut Book::blank(ledger)) else {
+                panic!("no cut")
+            };
             flash.power_up();
-            tally.recover(&flash, &Book::blank(), &secrets, &|| {
-                format!("first boot, cut at {cut} ({tear:?})")
-            });
+            rig.recover(&flash, &Book::blank(ledger), &|| format!("first boot, cut at {cut} ({tear:?})"));
         }
     });
-    for (number, step) in steps.iter().enumerate() {
+    for step in steps {
         let (old, before) = (book.clone(), journal.flash().operations());
         let mut done = journal.clone();
         step.take(&mut done, &mut book).unwrap();
-        secrets.extend(book.secret_words());
-        (0..done.flash().operations() - before).into_par_iter().for_each(|cut| {
-            let random = (1..4).map(|seed| Tear::Random(seed << 32 | cut));
-            for (which, tear) in
-                [Tear::None, Tear::All, Tear::Alternating].into_iter().chain(random).enumerate()
-            {
-                let context = || format!("step {number} {step:?}, cut at {cut} ({tear:?})");
-                let mut torn = journal.clone();
-                torn.flash().cut_after(cut, tear);
-                if step.take(&mut torn, &mut old.clone()).is_ok() {
-                    tally.lose(format!("{}: answered without power", context()));
-                }
-                let mut flash = torn.release();
-                flash.power_up();
-                let Some((mut journal, state)) =
-                    tally.judge(mount(flash.clone()), &[&old, &book], &secrets, &context)
-                else {
-                    continue;
-                };
-                if which as u64 == cut % 6 {
-                    tally.recover(&flash, state, &secrets, &context);
-                }
-                // The terminal asks again, and the device goes on.
-                let mut state = state.clone();
-                let retried =
-                    if state.values == old.values { step.take(&mut journal, &mut state) } else { Ok(()) };
-                if let Err(error) = retried.and_then(|()| Assign(0).take(&mut journal, &mut state)) {
-                    tally.lose(format!("{}: {error:?} {:?}", context(), journal.flash().misuse()));
-                    continue;
-                }
-                let before = journal.flash().operations();
-                let again = tally.judge(mount(journal.release()), &[&state], &secrets, &context);
-                if again.is_some_and(|(mut journal, _)| journal.flash().operations() != before) {
-                    tally.lose(format!("{}: a clean flash was written to", context()));
-                }
-            }
-        });
+        rig.secrets.extend(book.secret_words());
+        if !matches!(step, Days(_)) {
+            let cuts = done.flash().operations() - before;
+            (0..cuts).into_par_iter().for_each(|cut| rig.cut(&journal, *step, (&old, &book), cut, stride));
+        }
         journal = done;
     }
-    let (cuts, lost) = (tally.cuts.load(Relaxed), tally.lost.load(Relaxed));
-    println!("{name}: {cuts} power cuts, {lost} lost something; erases {:?}", journal.flash().erases());
-    assert_eq!(lost, 0, "{}", tally.first.lock().unwrap().as_deref().unwrap_or_default());
+    rig.tally.print(name);
 }
 
-macro_rules! scenario {
-    ($name:ident, $blank:expr, $($step:expr),+ $(,)?) => {
+macro_rules! scenarios {
+    ($($name:ident: $blank:expr, $ledger:expr, $stride:expr, [$($step:expr),+ $(,)?];)+) => {$(
         #[test]
         fn $name() {
-            survives(stringify!($name), $blank, &[$($step),+]);
+            survives(stringify!($name), $blank, $ledger, $stride, &[$($step),+]);
         }
-    };
+    )+};
 }
 
-scenario!(an_assignment_survives, 0xff, Assign(0), Assign(1));
-scenario!(
-    an_outcome_survives_and_its_past_tally_is_gone,
-    0xff,
-    Assign(0),
-    Outcome(0, 0),
-    Outcome(1, 0),
-    Outcome(0, 1)
-);
-scenario!(a_flash_that_starts_as_zeros_is_no_different, 0x00, Assign(0), Outcome(0, 0));
-scenario!(a_look_is_done_whole_or_not_at_all, 0xff, Outcome(0, 0), Look, Assign(1), Look);
-scenario!(an_erased_trial_is_gone, 0xff, Outcome(0, 0), Look, Erase, Assign(0), Erase);
+scenarios! {
+    an_assignment_survives: 0xff, SMALL, 1, [Assign(0), Assign(1)];
+    an_outcome_survives_and_its_past_tally_is_gone: 0xff, SMALL, 1, [Outcome(0, 0), Outcome(1, 0), Outcome(0, 1)];
+    a_flash_that_starts_as_zeros_is_no_different: 0x00, SMALL, 1, [Assign(0), Outcome(0, 0)];
+    a_page_turns: 0xff, SMALL, 2, [Days(7), Outcome(1, 1), Assign(2), Outcome(2, 2), Assign(3), Outcome(3, 0), Assign(1)];
+    the_log_goes_round_the_region: 0xff, SMALL, 3, [Days(99), Assign(0), Outcome(1, 0), Assign(1), Outcome(2, 1), Assign(2), Outcome(1, 2), Assign(3), Outcome(1, 1)];
+    a_page_is_erased_ahead: 0x00, SMALL, 2, [Days(63), Rest, Outcome(0, 1), Assign(1), Rest, Rest];
+    a_look_is_done_whole_or_not_at_all: 0xff, SMALL, 2, [Days(1), Look, Assign(1), Look];
+    a_look_larger_than_a_page_is_too: 0xff, LARGE, 29, [Days(3), Look, Assign(1), Days(40), Look, Outcome(1, 1)];
+    an_erased_trial_is_gone_and_another_begins: 0xff, SMALL, 5, [Days(2), Look, Erase, Assign(0), Look, Erase, Outcome(0, 0)];
+}

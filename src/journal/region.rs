@@ -19,6 +19,8 @@ const PURGING: u32 = 1 << 30;
 /// Bits of a word count inside a page; pages of up to 16 KB.
 pub(super) const AT_BITS: u32 = 12;
 const AT_MASK: u32 = (1 << AT_BITS) - 1;
+/// No page has a higher number: 20,000 erases of 65,535 pages end far below, and nothing can overflow.
+const LAST_PAGE: u32 = u32::MAX / 2;
 /// Names the format; part of every page header's checksum.
 const FORMAT: u32 = u32::from_le_bytes(*b"Eqj1");
 
@@ -132,6 +134,7 @@ impl<F: MultiwriteNorFlash> Region<F> {
         if sum != self.header_sum(found, place, swept)
             || found % self.pages.max(1) != seq % self.pages.max(1)
             || delta >= found
+            || found > LAST_PAGE
         {
             return Ok(None);
         }

@@ -107,6 +107,11 @@ impl<const PAGE: usize> StrictFlash<PAGE> {
         self.words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
+    /// The same in words.
+    pub fn words(&self) -> &[u32] {
+        &self.words
+    }
+
     /// Fails the power after `operations` more operations, tearing the next one.
     pub fn cut_after(&mut self, operations: u64, tear: Tear) {
         self.cut_at = Some((self.operations + operations, tear));

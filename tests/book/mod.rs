@@ -1,0 +1,165 @@
+//! A small model of what a device keeps, and the things a device does with it, for tests of the journal.
+#![allow(dead_code, reason = "every test uses a part of it")]
+
+use std::ops::Range;
+
+use equipoise::journal::strict::StrictFlash;
+use equipoise::journal::{BadPart, Error, Journal, Keys, MAX_PART, MountError, Parts};
+
+pub const PAGE: usize = 1024;
+pub const PAGES: usize = 8;
+pub type Flash = StrictFlash<PAGE>;
+
+const PROGRESS: u16 = 0;
+const WAITING: Range<u16> = 1..5;
+const TALLIES: Range<u16> = 5..8;
+const LEDGERS: Range<u16> = 8..14;
+pub const KEYS: u16 = 14;
+
+/// Bytes of a ledger: all of them together fit into a record, or take more than a page.
+pub const SMALL: usize = 20;
+pub const LARGE: usize = 160;
+
+/// The kinds of parts a device keeps, in small numbers: progress, waiting patients, tallies (secret), ledgers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Book {
+    pub values: Vec<Vec<u8>>,
+    /// Bytes of a ledger.
+    ledger: usize,
+    /// Makes every word of every value unique.
+    serial: u32,
+}
+
+impl Book {
+    /// The book of a blank device.
+    pub fn blank(ledger: usize) -> Self {
+        Self { values: vec![Vec::new(); usize::from(KEYS)], ledger, serial: 0 }
+    }
+
+    fn len(&self, key: u16) -> usize {
+        match key {
+            PROGRESS => 13,
+            key if WAITING.contains(&key) => 8,
+            key if TALLIES.contains(&key) => 18,
+            _ => self.ledger,
+        }
+    }
+
+    /// Gives parts values never seen before.
+    fn renew(&mut self, keys: impl IntoIterator<Item = u16>) {
+        for key in keys {
+            let mut bytes = Vec::new();
+            while bytes.len() < self.len(key) {
+                self.serial += 1;
+                bytes.extend((self.serial.wrapping_mul(0x9e37_79b9) << 8 | MADE_HERE).to_le_bytes());
+            }
+            bytes.truncate(self.len(key));
+            self.values[usize::from(key)] = bytes;
+        }
+    }
+
+    fn clear(&mut self, keys: impl IntoIterator<Item = u16>) {
+        keys.into_iter().for_each(|key| self.values[usize::from(key)].clear());
+    }
+
+    /// Whole words of the secret parts' present values.
+    pub fn secret_words(&self) -> impl Iterator<Item = u32> {
+        TALLIES
+            .flat_map(|key| self.values[usize::from(key)].chunks_exact(4))
+            .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
+    }
+}
+
+/// The low byte of every word of every value.
+const MADE_HERE: u32 = 0x5b;
+
+/// Words on flash that may come from a value.
+pub fn value_words(flash: &Flash) -> impl Iterator<Item = u32> {
+    flash.words().iter().copied().filter(|word| word & 0xff == MADE_HERE)
+}
+
+impl Parts for Book {
+    fn count(&self) -> u16 {
+        KEYS
+    }
+
+    fn encode(&self, key: u16, out: &mut [u8; MAX_PART]) -> usize {
+        let value = &self.values[usize::from(key)];
+        out[..value.len()].copy_from_slice(value);
+        value.len()
+    }
+
+    fn decode(&mut self, key: u16, bytes: &[u8]) -> Result<(), BadPart> {
+        let len = self.len(key);
+        if !bytes.is_empty() && bytes.len() != len.next_multiple_of(2) {
+            return Err(BadPart);
+        }
+        self.values[usize::from(key)] = bytes[..bytes.len().min(len)].to_vec();
+        Ok(())
+    }
+
+    fn secret(&self, key: u16) -> bool {
+        TALLIES.contains(&key)
+    }
+}
+
+/// One thing a device does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// Progress and one waiting patient change.
+    Assign(u16),
+    /// A waiting patient becomes absent, a tally changes.
+    Outcome(u16, u16),
+    /// Progress, all ledgers and all tallies change at once.
+    Look,
+    /// Everything but progress becomes absent, and the rest of the flash is wiped.
+    Erase,
+    /// The line is idle.
+    Rest,
+    /// So many patients come and go; the power stays on.
+    Days(u16),
+}
+pub use Step::{Assign, Days, Erase, Look, Outcome, Rest};
+
+impl Step {
+    /// Changes the book and makes it durable.
+    pub fn take(self, journal: &mut Journal<Flash>, book: &mut Book) -> Result<(), Error> {
+        let touched: Vec<u16> = match self {
+            Assign(w) => [PROGRESS, WAITING.start + w].into(),
+            Outcome(w, t) => [WAITING.start + w, TALLIES.start + t].into(),
+            Look => [PROGRESS].into_iter().chain(TALLIES).chain(LEDGERS).collect(),
+            Erase => (0..KEYS).collect(),
+            Rest => return journal.rest().map(drop),
+            Days(days) => {
+                return (0..days).try_for_each(|day| {
+                    Assign(day % 4).take(journal, book)?;
+                    Outcome(day % 4, day % 3).take(journal, book)
+                });
+            }
+        };
+        if matches!(self, Look | Erase) {
+            journal.make_room(book)?;
+        }
+        match self {
+            Outcome(w, _) => book.clear([WAITING.start + w]),
+            Erase => book.clear(0..KEYS),
+            _ => {}
+        }
+        match self {
+            Outcome(_, t) => book.renew([TALLIES.start + t]),
+            Erase => book.renew([PROGRESS]),
+            _ => book.renew(touched.iter().copied()),
+        }
+        journal.commit(book, &touched.into_iter().collect::<Keys>())?;
+        if self == Erase { journal.purge(book) } else { Ok(()) }
+    }
+}
+
+pub type Mounted = Result<(Journal<Flash>, Book), (MountError, Flash)>;
+
+/// Switches the power on.
+pub fn mount(mut flash: Flash, ledger: usize) -> Mounted {
+    flash.power_up();
+    let mut book = Book::blank(ledger);
+    Journal::mount(flash, &mut book).map(|journal| (journal, book))
+}
