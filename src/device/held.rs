@@ -25,8 +25,6 @@ const CUSTODY: u16 = 0;
 const PLAN: u16 = 1;
 const PROGRESS: u16 = 2;
 const WAITING: u16 = 3;
-/// How a waiting entry begins that holds no patient.
-const NOBODY: [u8; 4] = [0; 4];
 const PLAN_PART_BYTES: usize = 1 + size_of::<TrialId>() + PLAN_BYTES;
 
 const _: () = assert!(MAX_PART_BYTES <= MAX_PART && CUSTODY_BYTES <= MAX_PART && PLAN_PART_BYTES <= MAX_PART);
@@ -167,21 +165,33 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
         let put = |out: &mut [u8; MAX_PART], fields: &[&[u8]]| {
             let mut writer = Writer(out.iter_mut());
             fields.iter().for_each(|field| writer.put(field));
-            fields.iter().map(|field| field.len()).sum()
         };
         match (key, self.id) {
             (CUSTODY, _) => put(out, &[&self.custody.encode()]),
-            (_, None) => 0,
+            (_, None) => {}
             (PLAN, Some(id)) => put(out, &[&[1], &id.0, &self.trial.plan().encode()]),
             (_, Some(_)) => {
-                let length =
-                    out.first_chunk_mut().map_or(0, |out| self.trial.encode_part(Self::part(key), out));
-                let vacant = match Self::part(key) {
-                    Part::Waiting(_) => out.starts_with(&NOBODY),
+                if let Some(out) = out.first_chunk_mut() {
+                    self.trial.encode_part(Self::part(key), out);
+                }
+            }
+        }
+        self.length(key)
+    }
+
+    fn length(&self, key: u16) -> usize {
+        match (key, self.id) {
+            (CUSTODY, _) => CUSTODY_BYTES,
+            (_, None) => 0,
+            (PLAN, Some(_)) => PLAN_PART_BYTES,
+            (_, Some(_)) => {
+                let part = Self::part(key);
+                let vacant = match part {
+                    Part::Waiting(slot) => self.trial.is_free(slot),
                     Part::Tally(j) | Part::Ledger(j) => j >= self.trial.plan().features(),
                     Part::Progress => false,
                 };
-                if vacant { 0 } else { length }
+                if vacant { 0 } else { self.trial.length(part) }
             }
         }
     }

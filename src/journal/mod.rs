@@ -31,6 +31,11 @@ pub trait Parts {
     /// Without a change in between, two calls give the same bytes. The length must not depend on anything private.
     fn encode(&self, key: u16, out: &mut [u8; MAX_PART]) -> usize;
 
+    /// The length that [`Self::encode`] would give.
+    fn length(&self, key: u16) -> usize {
+        self.encode(key, &mut [0; MAX_PART])
+    }
+
     /// Called before each pass over the values at mount with the number of passes done: is there to be another? Parts
     /// that can be read only with the help of others want two.
     fn another_pass(&mut self, done: u8) -> bool {
@@ -127,7 +132,12 @@ pub struct Journal<F> {
     roomy: bool,
     /// Did a commit fail?
     broken: bool,
+    /// Where the last value of each secret part stands: its record, in words from the start of the region.
+    places: [u16; MAX_KEYS],
 }
+
+/// In [`Journal::places`]: no value stands on flash.
+const NOWHERE: u16 = u16::MAX;
 
 impl<F: MultiwriteNorFlash> Journal<F> {
     /// Makes the touched parts durable: all of them or, after a power cut, none of them.
@@ -217,7 +227,6 @@ impl<F: MultiwriteNorFlash> Journal<F> {
     /// settles what a commit entails.
     fn append<P: Parts>(&mut self, parts: &P, mut keys: Keys, turn: Option<Sweep>) -> Result<(), Error> {
         let begin = (self.newest, self.tail);
-        let mut superseded = Keys::NONE;
         if let Some(sweep) = turn {
             self.turn(parts, &mut keys, sweep)?;
         }
@@ -225,7 +234,6 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             let fitting = self.fitting(parts, &keys);
             if !fitting.is_empty() || keys.is_empty() {
                 fitting.iter().for_each(|key| keys.remove(key));
-                superseded.extend(fitting.iter().filter(|key| parts.secret(*key)));
                 let place = (self.newest, self.tail);
                 let record = Record::write(&mut self.region, parts, &fitting, place, keys.is_empty())?;
                 self.tail = record.end();
@@ -236,7 +244,6 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             self.turn(parts, &mut keys, Sweep::Pace)?;
         };
         last.mark(&mut self.region)?;
-        let first = self.oldest;
         if self.newest > begin.0 {
             for seq in begin.0.max(self.oldest)..self.newest {
                 self.region.close(seq)?;
@@ -244,7 +251,7 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             self.floor = self.oldest;
             self.retire()?;
         }
-        self.scrub(parts, &superseded, first.max(self.doomed + 1), begin)
+        self.scrub(parts, begin)
     }
 
     /// The keys, from the lowest, that fit as one record into what is left of the page.
@@ -327,24 +334,71 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         Ok(())
     }
 
-    /// Overwrites every value of these secret parts written in the pages from `first` on and before `end`.
-    fn scrub<P: Parts>(&mut self, parts: &P, keys: &Keys, first: u32, end: (u32, u16)) -> Result<(), Error> {
-        if keys.is_empty() {
-            return Ok(());
-        }
-        for seq in first..=end.0 {
-            let limit = if seq == end.0 { end.1 } else { self.header(seq + 1)?.tail };
-            let mut at = HEADER;
+    /// After a commit of everything from `begin` on: overwrites the values of secret parts that it superseded, and
+    /// those that it holds twice.
+    fn scrub<P: Parts>(&mut self, parts: &P, begin: (u32, u16)) -> Result<(), Error> {
+        for seq in begin.0.max(1)..=self.newest {
+            let limit = if seq == self.newest { self.tail } else { self.header(seq + 1)?.tail };
+            let mut at = if seq == begin.0 { begin.1 } else { HEADER };
             while let Some(record) = Record::read(&mut self.region, parts, (seq, at), limit)? {
                 let mut items = record.items();
                 while let Some(item) = items.next(&mut self.region, parts)? {
-                    if item.secret && item.len > 0 && keys.contains(item.key) {
-                        item.scrub(&mut self.region, seq)?;
+                    if item.secret {
+                        self.supersede(parts, &item, (seq, at))?;
                     }
                 }
                 at = record.end();
             }
         }
         Ok(())
+    }
+
+    /// The last value of a secret part is now in the record at `place`: overwrites the one before it.
+    fn supersede<P: Parts>(
+        &mut self,
+        parts: &P,
+        item: &record::Item,
+        place: (u32, u16),
+    ) -> Result<(), Error> {
+        let old = self.places.get(usize::from(item.key)).copied().unwrap_or(NOWHERE);
+        if old != NOWHERE {
+            // The page's number in the log: the newest one that lies there.
+            let page = u32::from(old / Region::<F>::PAGE);
+            let seq = self.newest - self.region.slot(self.newest + self.region.pages - page);
+            // A page that is to be erased whole needs no scrubbing.
+            if seq > self.doomed
+                && let Some(old) = self.find(parts, item.key, (seq, old % Region::<F>::PAGE))?
+            {
+                old.scrub(&mut self.region, seq)?;
+            }
+        }
+        let word = self.region.slot(place.0) as u16 * Region::<F>::PAGE + place.1;
+        self.set_place(item.key, if item.len > 0 { word } else { NOWHERE });
+        Ok(())
+    }
+
+    fn set_place(&mut self, key: u16, place: u16) {
+        if let Some(known) = self.places.get_mut(usize::from(key)) {
+            *known = place;
+        }
+    }
+
+    /// A part in the record at `place`.
+    fn find<P: Parts>(
+        &mut self,
+        parts: &P,
+        key: u16,
+        place: (u32, u16),
+    ) -> Result<Option<record::Item>, Error> {
+        let Some(record) = Record::read(&mut self.region, parts, place, Region::<F>::PAGE)? else {
+            return Ok(None);
+        };
+        let mut items = record.items();
+        while let Some(item) = items.next(&mut self.region, parts)? {
+            if item.key == key {
+                return Ok(Some(item));
+            }
+        }
+        Ok(None)
     }
 }

@@ -4,7 +4,7 @@ use embedded_storage::nor_flash::{MultiwriteNorFlash, NorFlashErrorKind};
 
 use super::record::{Block, Record};
 use super::region::{AT_BITS, BLANK, HEADER, Header, Region, WORD};
-use super::{Journal, Keys, MAX_KEYS, MAX_PART, MIN_PAGES, MountError, Parts};
+use super::{Journal, Keys, MAX_KEYS, MAX_PART, MIN_PAGES, MountError, NOWHERE, Parts};
 
 /// A place in the log: a page's number, and a word in it.
 type Place = (u32, u16);
@@ -28,6 +28,7 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             doomed: 0,
             roomy: false,
             broken: false,
+            places: [NOWHERE; MAX_KEYS],
         };
         match journal.recover(parts) {
             Ok(()) => Ok(journal),
@@ -38,8 +39,9 @@ impl<F: MultiwriteNorFlash> Journal<F> {
     fn recover<P: Parts>(&mut self, parts: &mut P) -> Result<(), MountError> {
         let sizes = F::WRITE_SIZE == WORD && F::READ_SIZE <= WORD;
         let page = F::ERASE_SIZE >= 1024 && F::ERASE_SIZE < WORD << AT_BITS;
-        let counts = (1..=MAX_KEYS as u16).contains(&parts.count())
-            && (MIN_PAGES..=u32::from(u16::MAX)).contains(&self.region.pages);
+        let most = u32::from(NOWHERE / Region::<F>::PAGE.max(1));
+        let counts =
+            (1..=MAX_KEYS as u16).contains(&parts.count()) && (MIN_PAGES..=most).contains(&self.region.pages);
         if !(sizes && page && counts) {
             return Err(MountError::Geometry);
         }
@@ -152,8 +154,7 @@ impl<F: MultiwriteNorFlash> Journal<F> {
     /// Hands the committed values to the parts. Gives false if the superseded value of a secret part can still be
     /// read, or if it cannot be told.
     fn load<P: Parts>(&mut self, parts: &mut P, oldest: u32, end: Place) -> Result<bool, MountError> {
-        let (mut seen, mut lost, mut standing, mut renewed) =
-            (Keys::NONE, Keys::NONE, Keys::NONE, Keys::NONE);
+        let (mut seen, mut lost, mut standing) = (Keys::NONE, Keys::NONE, Keys::NONE);
         let mut scrubbed = true;
         for seq in oldest..=end.0 {
             let limit = if seq == end.0 { end.1 } else { self.page(seq + 1)?.tail };
@@ -164,15 +165,17 @@ impl<F: MultiwriteNorFlash> Journal<F> {
                     let key = item.key;
                     seen.insert(key);
                     lost.remove(key);
-                    if item.secret && !renewed.contains(key) {
+                    if item.secret {
                         scrubbed &= !standing.contains(key);
                         standing.remove(key);
-                        renewed.insert(key);
+                        self.set_place(key, NOWHERE);
                     }
                     if item.secret && item.len > 0 {
                         let block = item.check(&mut self.region, seq)?;
                         if block != Block::Scrubbed {
                             standing.insert(key);
+                            let word = self.region.slot(seq) as u16 * Region::<F>::PAGE + at;
+                            self.set_place(key, word);
                         }
                         if block != Block::Whole {
                             lost.insert(key);
@@ -182,9 +185,6 @@ impl<F: MultiwriteNorFlash> Journal<F> {
                     let mut bytes = [0; MAX_PART];
                     let value = item.bytes(&mut self.region, seq, &mut bytes)?;
                     parts.decode(key, value).map_err(|_| MountError::Part(key))?;
-                }
-                if record.last {
-                    renewed = Keys::NONE;
                 }
                 at = record.end();
             }

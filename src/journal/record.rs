@@ -25,7 +25,13 @@ impl Value {
     fn of<P: Parts>(parts: &P, key: u16) -> Self {
         let mut bytes = [0; MAX_PART];
         let len = parts.encode(key, &mut bytes).min(MAX_PART);
-        bytes.iter_mut().skip(len).for_each(|byte| *byte = 0);
+        if let Some(pad) = bytes.get_mut(len) {
+            *pad = 0;
+        }
+        // The last word may be half padding.
+        if let Some(pad) = bytes.get_mut(len.next_multiple_of(2)..len.next_multiple_of(WORD)) {
+            pad.fill(0);
+        }
         Self { bytes, len: len.next_multiple_of(2) }
     }
 
@@ -57,7 +63,7 @@ impl Shape {
 
     /// This shape with the present value of a part more.
     pub(super) fn with_part<P: Parts>(self, parts: &P, key: u16) -> Self {
-        self.with(Value::of(parts, key).len, parts.secret(key))
+        self.with(parts.length(key).min(MAX_PART).next_multiple_of(2), parts.secret(key))
     }
 
     /// Words up to the first secret block: header, descriptors, open bytes.
@@ -186,7 +192,7 @@ impl Record {
         let mut pen = Pen { region, seq, at, bytes: [0; WORD], filled: 0, sum: Sum::new(seq, u32::from(at)) };
         pen.push(&record.header().to_le_bytes())?;
         for key in keys.iter() {
-            let half = Value::of(parts, key).len as u16 / 2;
+            let half = parts.length(key).min(MAX_PART).div_ceil(2) as u16;
             pen.push(&(key << LENGTH_BITS | half).to_le_bytes())?;
         }
         for key in keys.iter().filter(|key| !parts.secret(*key)) {

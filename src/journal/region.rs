@@ -77,8 +77,13 @@ impl<F: MultiwriteNorFlash> Region<F> {
     /// Words in a page.
     pub(super) const PAGE: u16 = (F::ERASE_SIZE / WORD) as u16;
 
+    /// Where in the region a page of the log lies. A small machine has no divider, and mostly needs none.
+    pub(super) fn slot(&self, seq: u32) -> u32 {
+        if self.pages.is_power_of_two() { seq & (self.pages - 1) } else { seq % self.pages.max(1) }
+    }
+
     fn address(&self, seq: u32, at: u16) -> u32 {
-        (seq % self.pages.max(1)) * F::ERASE_SIZE as u32 + u32::from(at) * WORD as u32
+        self.slot(seq) * F::ERASE_SIZE as u32 + u32::from(at) * WORD as u32
     }
 
     pub(super) fn word(&mut self, seq: u32, at: u16) -> Result<u32, NorFlashErrorKind> {
@@ -132,7 +137,7 @@ impl<F: MultiwriteNorFlash> Region<F> {
         let (swept, sum) = (self.word(seq, 2)?, self.word(seq, 3)?);
         let delta = place & 0xffff;
         if sum != self.header_sum(found, place, swept)
-            || found % self.pages.max(1) != seq % self.pages.max(1)
+            || self.slot(found) != self.slot(seq)
             || delta >= found
             || found > LAST_PAGE
         {
