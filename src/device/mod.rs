@@ -386,8 +386,8 @@ where
             self.session.demand()?;
             self.make_room()?;
             self.held.erase();
-            self.commit()?;
-            self.store(Journal::purge)?;
+            let keys = self.held.take_touched();
+            self.store(|journal, held| journal.purge(held, &keys))?;
             self.session.shut();
         }
         Ok(Reply::Done)

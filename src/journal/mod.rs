@@ -174,14 +174,15 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         Ok(true)
     }
 
-    /// Leaves nothing on flash but the present values: writes all parts again and erases every other page. To be
-    /// called with the parts as they were last committed.
-    pub fn purge<P: Parts>(&mut self, parts: &P) -> Result<(), Error> {
+    /// Commits the touched parts and leaves nothing on flash but the present values: writes all parts again and erases
+    /// every other page. Once the commit has happened, a power cut cannot prevent the rest.
+    pub fn purge<P: Parts>(&mut self, parts: &P, touched: &Keys) -> Result<(), Error> {
         self.purging = true;
-        let swept = self.swept;
         self.doomed = self.newest;
+        let (mut keys, swept) = (*touched, self.swept);
         while self.floor <= self.doomed || self.swept.wrapping_sub(swept) < u32::from(self.region.count) {
-            self.transact(parts, Keys::NONE, Some(Sweep::Page))?;
+            self.transact(parts, keys, Some(Sweep::Page))?;
+            keys = Keys::NONE;
         }
         for seq in self.newest.saturating_add(1)..self.floor.saturating_add(self.region.pages) {
             if !self.region.uniform(seq, region::BLANK)? {

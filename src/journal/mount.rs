@@ -57,7 +57,8 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             };
         };
         let header = self.page(seq)?;
-        if header.closed && seq < newest.seq {
+        if header.closed {
+            // A page after this one held something committed.
             return Err(MountError::Damaged);
         }
         let (mut passes, mut scrubbed) = (0, true);
@@ -77,12 +78,12 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         for void in (seq + 1..=newest.seq).rev() {
             self.region.erase(void)?;
         }
-        self.purge(parts).map_err(MountError::Repair)
+        self.purge(parts, &Keys::NONE).map_err(MountError::Repair)
     }
 
     /// Starts the journal on a region without a past.
     fn format<P: Parts>(&mut self, parts: &P) -> Result<(), MountError> {
-        self.purge(parts).map_err(MountError::Repair)
+        self.purge(parts, &Keys::NONE).map_err(MountError::Repair)
     }
 
     /// A valid header of this very page.

@@ -165,14 +165,16 @@ impl Record {
         parts: &P,
         (seq, at): (u32, u16),
     ) -> Result<bool, NorFlashErrorKind> {
-        if region.blank_from(seq, at + 1)? {
-            return Ok(true);
+        let header = region.word(seq, at)?;
+        if header & UNMARKED == 0 && !region.blank_from(seq, at + 1)? {
+            return Ok(false);
         }
         let Some(record) = Self::read(region, parts, (seq, at), Region::<F>::PAGE)? else {
-            let items = (region.word(seq, at)? >> AT_BITS & ((1 << AT_BITS) - 1)) as u16;
-            return region.blank_from(seq, at + 1 + items.div_ceil(2));
+            // Torn in the header, or in the descriptors behind it.
+            let items = (header >> AT_BITS & ((1 << AT_BITS) - 1)) as u16;
+            return Ok(region.blank_from(seq, at + 1)? || region.blank_from(seq, at + 1 + items.div_ceil(2))?);
         };
-        if record.marked || !region.blank_from(seq, record.end())? {
+        if !region.blank_from(seq, record.end())? {
             return Ok(false);
         }
         let (found, computed) = record.commit(region)?;

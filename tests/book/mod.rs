@@ -150,8 +150,8 @@ impl Step {
             Erase => book.renew([PROGRESS]),
             _ => book.renew(touched.iter().copied()),
         }
-        journal.commit(book, &touched.into_iter().collect::<Keys>())?;
-        if self == Erase { journal.purge(book) } else { Ok(()) }
+        let touched: Keys = touched.into_iter().collect();
+        if self == Erase { journal.purge(book, &touched) } else { journal.commit(book, &touched) }
     }
 }
 

@@ -1,0 +1,179 @@
+//! Whatever is on flash, mounting it never panics, and damage to what was committed is never taken for something else.
+//!
+//! `cargo test --test flash_images` mounts a few thousand images; `EQUIPOISE_IMAGES=10000000` in its environment sets
+//! another number.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod book;
+
+use book::{Book, Days, Erase, Flash, KEYS, Look, PAGE, PAGES, Rest, SMALL, Step, mount};
+use equipoise::journal::{Journal, MountError};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
+
+const WORDS: usize = PAGE * PAGES / 4;
+/// Images per seed; a seed is a unit of work.
+const PER_SEED: u64 = 1000;
+
+/// A flash after these steps.
+fn image(steps: &[Step]) -> (Flash, Book) {
+    let (mut journal, mut book) = mount(Flash::new(PAGES, 0xff), SMALL).map_err(|(error, _)| error).unwrap();
+    for step in steps {
+        step.take(&mut journal, &mut book).unwrap();
+    }
+    (journal.release(), book)
+}
+
+fn images() -> [(Flash, Book); 6] {
+    [
+        image(&[]),
+        image(&[Days(1)]),
+        image(&[Days(12), Look]),
+        image(&[Days(150), Rest]),
+        image(&[Days(99), Look, Days(1)]),
+        image(&[Days(5), Look, Erase, Days(1)]),
+    ]
+}
+
+#[test]
+fn a_single_flipped_bit_is_repaired_or_reported_and_never_changes_a_value() {
+    let mut counts = [0, 0];
+    for (flash, book) in images() {
+        let judged = (0..WORDS * 32).into_par_iter().map(|bit| {
+            let mut flash = flash.clone();
+            flash.damage(bit / 32 * 4, 1 << (bit % 32));
+            match mount(flash, SMALL) {
+                Ok((_, found)) => {
+                    assert_eq!(found.values, book.values, "bit {bit}");
+                    [1, 0]
+                }
+                Err((MountError::Damaged, _)) => [0, 1],
+                Err((error, _)) => panic!("bit {bit}: {error:?}"),
+            }
+        });
+        let [harmless, reported] = judged.reduce(|| [0, 0], |a: [u32; 2], b| [a[0] + b[0], a[1] + b[1]]);
+        println!("{harmless} harmless, {reported} reported");
+        assert!(reported > 500, "headers and values are covered by checksums");
+        counts = [counts[0] + harmless, counts[1] + reported];
+    }
+    println!("flipped bits: {} harmless, {} reported, 0 taken for something else", counts[0], counts[1]);
+}
+
+#[test]
+fn a_page_that_vanished_is_reported_if_it_was_needed() {
+    let mut reported = 0;
+    for (flash, book) in images() {
+        for page in 0..PAGES {
+            let mut flash = flash.clone();
+            for at in page * PAGE / 4..(page + 1) * PAGE / 4 {
+                let word = flash.words()[at];
+                flash.damage(at * 4, !word);
+            }
+            match mount(flash, SMALL) {
+                Ok((_, found)) => assert_eq!(found.values, book.values, "page {page}"),
+                Err((error, _)) => {
+                    assert_eq!(error, MountError::Damaged);
+                    reported += 1;
+                }
+            }
+        }
+    }
+    assert!(reported >= 2 * images().len(), "two pages at least are needed in every image");
+}
+
+#[test]
+fn a_flash_with_something_else_on_it_is_left_alone() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut bytes = vec![0xff; PAGE * PAGES];
+    random.fill_bytes(&mut bytes[..2 * PAGE]);
+    let Err((error, mut flash)) = mount(Flash::from_bytes(&bytes), SMALL) else { panic!("mounted") };
+    assert_eq!(error, MountError::Foreign);
+    assert_eq!(flash.bytes(), bytes);
+    flash.power_up();
+    assert_eq!(flash.operations(), 0);
+}
+
+#[test]
+fn a_region_of_the_wrong_size_is_refused() {
+    for pages in [0, 7] {
+        let Err((error, _)) = mount(Flash::new(pages, 0xff), SMALL) else { panic!("mounted") };
+        assert_eq!(error, MountError::Geometry);
+    }
+}
+
+/// The checksum of a page header, so that nonsense gets past it.
+fn header_sum(words: [u32; 3]) -> u32 {
+    let crc = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
+    let mut digest = crc.digest();
+    digest.update(b"Eqj1");
+    for word in [u32::from(KEYS), words[0], words[1] | 1 << 31, words[2]] {
+        digest.update(&word.to_le_bytes());
+    }
+    digest.finalize()
+}
+
+/// Spoils an image in one of many ways.
+fn spoil(flash: &mut Flash, random: &mut Xoshiro256PlusPlus) {
+    let below = |random: &mut Xoshiro256PlusPlus, n: usize| random.next_u64() as usize % n;
+    let put = |flash: &mut Flash, at: usize, word: u32| {
+        let flip = flash.words()[at] ^ word;
+        flash.damage(at * 4, flip);
+    };
+    let (page, other) = (below(random, PAGES) * PAGE / 4, below(random, PAGES) * PAGE / 4);
+    match random.next_u32() % 8 {
+        0 => flash.damage(below(random, WORDS) * 4, 1 << (random.next_u32() % 32)),
+        1 => {
+            let word = random.next_u32() & random.next_u32();
+            put(flash, below(random, WORDS), word);
+        }
+        2 => put(flash, below(random, WORDS), [0, u32::MAX][below(random, 2)]),
+        3 => (0..PAGE / 4).for_each(|at| put(flash, page + at, flash.words()[other + at])),
+        4 => (below(random, PAGE / 4)..PAGE / 4).for_each(|at| put(flash, page + at, u32::MAX)),
+        5 => (0..PAGE / 4).for_each(|at| put(flash, page + at, flash.words()[page + at] | random.next_u32())),
+        6 => {
+            let at = page + below(random, PAGE / 4);
+            put(flash, at, flash.words()[at] & random.next_u32());
+        }
+        _ => {
+            let mut words = [flash.words()[page], flash.words()[page + 1], flash.words()[page + 2]];
+            words[below(random, 3)] = random.next_u32() >> (random.next_u32() % 32);
+            if below(random, 2) == 0 {
+                words[0] = words[0] / PAGES as u32 * PAGES as u32 + (page * 4 / PAGE) as u32;
+            }
+            words.into_iter().enumerate().for_each(|(at, word)| put(flash, page + at, word));
+            put(flash, page + 3, header_sum(words));
+        }
+    }
+}
+
+#[test]
+fn no_image_makes_the_mount_panic() {
+    let wanted = std::env::var("EQUIPOISE_IMAGES").map_or(20_000, |text| text.parse().expect("a number"));
+    let images = images();
+    let mounted: u64 = (0..wanted / PER_SEED)
+        .into_par_iter()
+        .map(|seed| {
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+            let mut mounted = 0;
+            for index in 0..PER_SEED {
+                let flash = if index % 8 == 0 {
+                    let mut bytes = vec![0; PAGE * PAGES];
+                    random.fill_bytes(&mut bytes);
+                    Flash::from_bytes(&bytes)
+                } else {
+                    let mut flash = images[index as usize % images.len()].0.clone();
+                    (0..1 + random.next_u32() % 4).for_each(|_| spoil(&mut flash, &mut random));
+                    flash
+                };
+                if let Ok(mut journal) = Journal::mount(flash, &mut Book::blank(SMALL)) {
+                    // What can be mounted can be used, or refuses; it may not hang or panic.
+                    let _ = Days(1).take(&mut journal, &mut Book::blank(SMALL));
+                    mounted += 1;
+                }
+            }
+            mounted
+        })
+        .sum();
+    println!("{wanted} images, {mounted} mounted, no panic");
+}
