@@ -113,6 +113,19 @@ fn exit_codes_tell_refused_usage_and_no_device_apart() {
 }
 
 #[test]
+fn a_port_in_use_and_a_port_without_a_device_are_told_apart() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    let held = equipoise::host::terminal::link::open(&ward.file("port")).unwrap();
+    let busy = ward.on_device(&["status"]);
+    assert!(busy.code == 3 && busy.err.contains("is in use by another program"), "{busy:?}");
+    drop(held);
+    assert_eq!(ward.on_device(&["status"]).code, 0);
+    let none = ward.run(&["status", "--port", "/dev/null"]);
+    assert_eq!(none.code, 3, "{none:?}");
+}
+
+#[test]
 fn a_report_is_not_verified_by_another_key_or_plan() {
     let ward = Ward::new();
     let _device = ward.device();

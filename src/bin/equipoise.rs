@@ -24,6 +24,7 @@ struct Cli {
 }
 
 #[derive(clap::Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "there is one, for as long as the program runs")]
 enum Command {
     /// A whole simulated trial over a device's serial line
     Demo(demo::DemoArgs),

@@ -206,3 +206,36 @@ impl Link for UnixStream {
         received(self.read(buffer))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_why_a_port_cannot_be_opened_says_what_to_do() {
+        for (kind, words) in [
+            (io::ErrorKind::NotFound, "P is not there: is the device plugged in?"),
+            (
+                io::ErrorKind::PermissionDenied,
+                "no permission to open P: join its group (on Debian: sudo adduser",
+            ),
+            (io::ErrorKind::ResourceBusy, "P is in use by another program: close it there first"),
+            (io::ErrorKind::WouldBlock, "P is in use by another program"),
+            (io::ErrorKind::ConnectionRefused, "no answer on P: is this the right port"),
+            (io::ErrorKind::InvalidInput, "the line to P broke: "),
+        ] {
+            let text = LinkError::opening("P", &kind.into()).to_string();
+            assert!(text.starts_with(words), "{text}");
+        }
+    }
+
+    #[test]
+    fn auto_tries_ports_of_boards_and_a_name_is_tried_as_it_is() {
+        assert_eq!("auto".parse(), Ok(Port::Auto));
+        let named: Port = "/dev/ttyS7".parse().unwrap_or(Port::Auto);
+        assert_eq!(named.candidates(), [PathBuf::from("/dev/ttyS7")]);
+        let found =
+            LinkError::NoneFits(vec![LinkError::Busy("A".to_owned()), LinkError::Silent("B".to_owned())]);
+        assert!(found.to_string().contains("A is in use") && found.to_string().contains("no answer on B"));
+    }
+}

@@ -53,26 +53,39 @@ impl Scale {
     }
 }
 
-const WIDTH: f64 = 760.0;
-const LEFT: f64 = 270.0;
-const RIGHT: f64 = 730.0;
+/// Width of the part with the intervals, of a letter (on the safe side), and of the column with the numbers.
+const PLOT: f64 = 420.0;
+const LETTER: f64 = 7.8;
+const NUMBERS: f64 = 190.0;
+const MARGIN: f64 = 20.0;
 const TOP: f64 = 84.0;
 const ROW: f64 = 34.0;
+
+fn width(text: &str) -> f64 {
+    text.chars().count() as f64 * LETTER
+}
 
 /// The picture as a file of its own, readable without colour.
 #[must_use]
 pub fn svg(title: &str, rows: &[Estimate], arms: Option<&[String; 2]>) -> String {
     let scale = Scale::of(rows);
-    let x = |value: f64| LEFT + (RIGHT - LEFT) * ((value / scale.reach + 1.0) / 2.0).clamp(0.0, 1.0);
+    let [zero, one] = arms.map_or(["arm 0", "arm 1"], |[zero, one]| [zero, one]);
+    let (zero, one) = (format!("← favours {zero}"), format!("favours {one} →"));
+    let names = rows.iter().map(|row| width(&row.name)).fold(width(&zero) - PLOT / 2.0, f64::max);
+    let left = MARGIN * 2.0 + names.max(0.0);
+    let right = left + PLOT;
+    let middle = f64::midpoint(left, right);
+    let x = |value: f64| left + PLOT * ((value / scale.reach + 1.0) / 2.0).clamp(0.0, 1.0);
     let bottom = TOP + ROW * rows.len() as f64;
-    let height = bottom + 76.0;
+    let wide = (right + NUMBERS).max(middle + width(&one) + MARGIN).max(width(title) * 1.4 + MARGIN * 2.0);
+    let high = bottom + 76.0;
+    let title = escape(title);
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {wide:.0} {high:.0}\" width=\"{wide:.0}\" height=\"{high:.0}\" \
          font-family=\"sans-serif\" font-size=\"14\">\n\
          <title>{title}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
-         <text x=\"20\" y=\"32\" font-size=\"18\" font-weight=\"bold\">{title}</text>\n\
-         <text x=\"20\" y=\"54\" fill=\"#555\">Treatment effect with 95 % interval, by kind of patient</text>\n",
-        title = escape(title)
+         <text x=\"{MARGIN}\" y=\"32\" font-size=\"18\" font-weight=\"bold\">{title}</text>\n\
+         <text x=\"{MARGIN}\" y=\"54\" fill=\"#555\">Treatment effect with 95 % interval, by kind of patient</text>\n"
     );
     for step in -2..=2 {
         let value = scale.reach * f64::from(step) / 2.0;
@@ -91,31 +104,30 @@ pub fn svg(title: &str, rows: &[Estimate], arms: Option<&[String; 2]>) -> String
         let (low, at, high) = (x(row.low), x(row.estimate), x(row.high));
         let _ = writeln!(
             svg,
-            "<text x=\"20\" y=\"{:.1}\">{}</text>\
-             <line x1=\"{low:.1}\" y1=\"{y:.1}\" x2=\"{high:.1}\" y2=\"{y:.1}\" stroke=\"#1f4e79\" stroke-width=\"3\"/>\
-             <line x1=\"{low:.1}\" y1=\"{a:.1}\" x2=\"{low:.1}\" y2=\"{b:.1}\" stroke=\"#1f4e79\" stroke-width=\"2\"/>\
-             <line x1=\"{high:.1}\" y1=\"{a:.1}\" x2=\"{high:.1}\" y2=\"{b:.1}\" stroke=\"#1f4e79\" stroke-width=\"2\"/>\
-             <circle cx=\"{at:.1}\" cy=\"{y:.1}\" r=\"6\" fill=\"#1f4e79\"><title>{:+.3} ({:+.3} to {:+.3}), {} outcomes</title></circle>",
-            y + 5.0,
+            "<text x=\"{MARGIN}\" y=\"{text:.1}\">{}</text>\
+             <g stroke=\"#1f4e79\" stroke-width=\"2\"><line x1=\"{low:.1}\" y1=\"{y:.1}\" x2=\"{high:.1}\" y2=\"{y:.1}\"/>\
+             <line x1=\"{low:.1}\" y1=\"{a:.1}\" x2=\"{low:.1}\" y2=\"{b:.1}\"/>\
+             <line x1=\"{high:.1}\" y1=\"{a:.1}\" x2=\"{high:.1}\" y2=\"{b:.1}\"/>\
+             <circle cx=\"{at:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"#1f4e79\"/></g>\
+             <text x=\"{:.1}\" y=\"{text:.1}\" fill=\"#333\">{:+.2} ({:+.2} to {:+.2})</text>",
             escape(&row.name),
+            right + MARGIN,
             row.estimate,
             row.low,
             row.high,
-            row.patients,
+            text = y + 5.0,
             a = y - 6.0,
             b = y + 6.0,
         );
     }
-    let [zero, one] = arms.map_or(["arm 0", "arm 1"], |[zero, one]| [zero, one]);
-    let middle = x(0.0);
     let _ = writeln!(
         svg,
-        "<text x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"end\" fill=\"#333\">← favours {}</text>\
-         <text x=\"{:.1}\" y=\"{y:.1}\" fill=\"#333\">favours {} →</text>\n</svg>",
+        "<text x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"end\" fill=\"#333\">{}</text>\
+         <text x=\"{:.1}\" y=\"{y:.1}\" fill=\"#333\">{}</text>\n</svg>",
         middle - 14.0,
-        escape(zero),
+        escape(&zero),
         middle + 14.0,
-        escape(one),
+        escape(&one),
         y = bottom + 50.0,
     );
     svg
