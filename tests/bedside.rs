@@ -36,6 +36,10 @@ enum Fate {
     Others(u32),
     /// The device does its work, the reply is lost, and another terminal enrols a patient.
     LostThenOther,
+    /// As before, and the trial is closed.
+    LostThenOtherAndClosed,
+    /// The device did its work, but its memory failed.
+    Faulty,
 }
 
 #[derive(Default)]
@@ -46,6 +50,7 @@ struct Device {
     fates: VecDeque<Fate>,
     requests: Vec<String>,
     unplugged: bool,
+    closed: bool,
     babble: Option<&'static [u8]>,
 }
 
@@ -72,7 +77,9 @@ impl Device {
             }),
             Request::Assign { patient, tag, .. } => {
                 let last = self.patients.last().copied();
-                if *patient == self.assigned() + 1 {
+                if self.closed {
+                    Reply::Refused(Refusal::Closed)
+                } else if *patient == self.assigned() + 1 {
                     let arm = Arm::from_bit(patient % 3 == 1);
                     self.patients.push((*tag, arm));
                     Reply::Arm { patient: *patient, arm }
@@ -115,10 +122,12 @@ impl Device {
         let mut reply = self.answer(&request).to_line().as_bytes().to_vec();
         match fate {
             Fate::ReplyLost => reply.clear(),
-            Fate::LostThenOther => {
+            Fate::LostThenOther | Fate::LostThenOtherAndClosed => {
                 reply.clear();
                 self.other_terminal(1);
+                self.closed = fate == Fate::LostThenOtherAndClosed;
             }
+            Fate::Faulty => reply = Reply::Refused(Refusal::Storage).to_line().as_bytes().to_vec(),
             Fate::ReplyGarbled => reply[2] ^= 4,
             Fate::ReplyTwice => reply.extend(reply.clone()),
             Fate::Unplugged => {
@@ -309,6 +318,20 @@ fn an_arm_that_cannot_be_known_any_more_is_said_to_be_unclear_and_never_guessed(
     assert!(matches!(ward.events().last(), Some(Event::Unclear { patient: 1, .. })));
     assert!(terminal.enrol("P-1", 0).is_err(), "the code stays used");
     assert_eq!(terminal.enrol("P-2", 0).unwrap().number, 3, "others go on");
+    let ward = Ward::new(&[Fate::LostThenOtherAndClosed]);
+    assert!(ward.terminal().enrol("P-1", 0).is_err());
+    assert!(matches!(ward.events().last(), Some(Event::Unclear { patient: 1, .. })), "{:?}", ward.events());
+}
+
+#[test]
+fn an_enrolment_stays_pending_while_the_devices_memory_fails() {
+    let ward = Ward::new(&[Fate::Faulty]);
+    let mut terminal = ward.terminal();
+    let why = refused(terminal.enrol("P-1", 2).unwrap_err());
+    assert!(why.contains("memory failed"), "{why}");
+    assert!(terminal.register().pending().is_some());
+    assert_eq!(terminal.resume().unwrap().unwrap().arm, Arm::One, "after power-up");
+    assert_eq!(ward.device.lock().unwrap().assigned(), 1);
 }
 
 #[test]

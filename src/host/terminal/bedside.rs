@@ -9,11 +9,11 @@
 //! enrolment, which it asks again with the same line and so gets the same arm, or the arm. A code is enrolled
 //! once. While an enrolment is pending no other begins.
 //!
-//! **Two terminals on one device.** If the device expects another number than the one asked for, then the number
-//! went to another terminal's patient; the enrolment begins anew with the next number - if it is certain that the
-//! device did not take the request: only one copy of it was sent, or the number is the last one assigned, so that
-//! the device compared the tag. Otherwise (a copy got no answer, and another terminal has gone on since) the arm
-//! cannot be known any more; the log says `unclear`, and the code stays used.
+//! **Two terminals on one device.** A refusal settles an enrolment if it is certain that the device did not take the
+//! request: only one copy of it was sent, or no patient after this number was assigned, for then the device compared
+//! the tag. If the number went to another terminal's patient, the enrolment begins anew with the next number.
+//! Otherwise (a copy got no answer, and another terminal has gone on since) the arm cannot be known any more; the
+//! log says `unclear`, and the code stays used.
 //!
 //! **Outcomes** are sent, never stored: the log learns that one was handed over. Without an answer nothing is
 //! logged and the patient stays on the list; handing it over again is safe.
@@ -196,13 +196,14 @@ impl Bedside {
         });
         match answer {
             Ok(arm) => self.enrolled(pending, arm).map(Asked::Arm),
+            // The device may have assigned before its memory failed; after power-up it will say.
+            Err(AskError::Refused { word: Word::Storage, detail, .. }) => {
+                Err(Failure::Refused(in_words(Word::Storage, &detail)))
+            }
             Err(AskError::Refused { word, detail, certain }) => {
                 let asked = request.to_string();
                 let answered = format!("ERR {} {detail}", word.name()).trim_end().to_owned();
-                let expected = detail.strip_prefix("expected=").and_then(|number| number.parse::<u32>().ok());
-                // The tag of the last number assigned was compared: it is another terminal's.
-                let compared = expected == Some(patient + 1);
-                if word == Word::Order && !(fresh && certain) && !compared {
+                if !(fresh && certain) && self.has_gone_on(patient, &detail)? {
                     self.note(Event::Unclear { code: code.clone(), patient, asked, answered })?;
                     return Err(Failure::Refused(format!(
                         "the arm of patient {code} cannot be known any more: the answer was lost, and another \
@@ -218,6 +219,15 @@ impl Bedside {
             }
             Err(AskError::Link(error)) => Err(error.into()),
         }
+    }
+
+    /// Was a patient after this number assigned? If not, the device compared the tag, or has not come to the number.
+    fn has_gone_on(&mut self, number: u32, detail: &str) -> Result<bool, Failure> {
+        let expected = detail.strip_prefix("expected=").and_then(|expected| expected.parse::<u32>().ok());
+        Ok(match expected {
+            Some(expected) => expected > number + 1,
+            None => self.status()?.assigned > number,
+        })
     }
 
     fn enrolled(&mut self, pending: &Pending, arm: Arm) -> Result<Patient, Failure> {

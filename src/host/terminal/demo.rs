@@ -33,7 +33,7 @@ const LATEST: u64 = 60;
 /// One outcome in this many never comes.
 const LOST_ONE_IN: u64 = 20;
 /// Patients when none are named: on the virtual board as the trial file says; the emulated one is slower.
-const QEMU_PATIENTS: u32 = 400;
+const QEMU_PATIENTS: u32 = 1000;
 
 /// Which board plays the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -47,7 +47,7 @@ pub enum Kind {
 /// `equipoise demo`
 #[derive(Debug, clap::Args)]
 pub struct DemoArgs {
-    /// Patients of the trial; by default 4000 on the virtual board, 400 under QEMU
+    /// Patients of the trial; by default 4000 on the virtual board, 1000 under QEMU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     patients: Option<u32>,
     /// Which board plays the device
@@ -111,7 +111,7 @@ fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let mut client = Client::new(board.line());
     let hello = client.connect()?;
     say(&format!(
-        "{}\n{} simulated patients of {} kinds on a {} (version {}), over its serial line.\n\
+        "{}\n{} simulated patients of {} kinds; device: {}, version {}, over its serial line.\n\
          Outcomes come up to {LATEST} patients late, one in {LOST_ONE_IN} never.\n\n",
         trial.title,
         trial.plan.patients(),
@@ -145,13 +145,14 @@ fn conclude(ward: &mut Ward, key: &Key, log_file: &Path, start: Instant) -> Resu
     let covered = rows.iter().filter(inside).count();
     let patients = f64::from(trial.plan.patients());
     let (worse, uniform) = (f64::from(ward.worse), patients / 2.0);
+    let spared = ((uniform - worse) / uniform * 100.0).max(0.0);
     let mac = if key.signed(&trial.plan, &report) { "right" } else { "WRONG" };
     let (head, _) = log::verify(log_file, None)?;
     say(&format!("\n{}", report::table(&rows, Some(&trial))));
     say(&format!(
         "The truth (x) lies in {covered} of {} intervals. The report's MAC is {mac}.\n\n\
-         Worse arm:  {worse} patients, about {uniform:.0} in a uniform trial: {:.0} % of those were spared it.\n\
-         Privacy:    epsilon {} for any one patient, delta 0, whatever else is known.\n\
+         Worse arm:  {worse} patients, about {uniform:.0} in a uniform trial: {spared:.0} % of those were spared it.\n\
+         Privacy:    epsilon {} spent, at most, for any one patient; delta 0.\n\
          Log:        {} lines, the chain holds; no outcome is in it.\n\
          Time:       {:.1} s\n\n\
          Next:\n  \
@@ -161,7 +162,6 @@ fn conclude(ward: &mut Ward, key: &Key, log_file: &Path, start: Instant) -> Resu
          equipoise terminal --port /tmp/equipoise --trial examples/trial.toml\n  \
          equipoise --help                     everything else\n",
         rows.len(),
-        (uniform - worse) / uniform * 100.0,
         trial.plan.epsilon(),
         head.lines,
         start.elapsed().as_secs_f64(),

@@ -25,7 +25,7 @@
 
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -209,6 +209,8 @@ pub fn reaches(hashes: &[String], head: &Head) -> Result<(), LogError> {
 /// # Errors
 /// The first thing that is wrong.
 pub fn verify(path: &Path, noted: Option<&str>) -> Result<(Head, Vec<Entry>), LogError> {
+    // The head first: a terminal at work may append meanwhile, and the log is never behind its head.
+    let head = read_head(path);
     let bytes = std::fs::read(path).map_err(|error| LogError::Disk(path.to_owned(), error))?;
     let hashes = follow(&bytes)?;
     match noted {
@@ -216,7 +218,7 @@ pub fn verify(path: &Path, noted: Option<&str>) -> Result<(Head, Vec<Entry>), Lo
         Some(hash) => return Err(LogError::NotInChain(hash.to_owned())),
         None => {}
     }
-    reaches(&hashes, &read_head(path)?)?;
+    reaches(&hashes, &head?)?;
     let entries = entries(&bytes)?;
     Ok((head_of(&hashes), entries))
 }
@@ -330,21 +332,23 @@ impl Log {
         let body = json.strip_prefix('{').unwrap_or(&json);
         let hash = chain(&self.head.hash, body.as_bytes());
         let line = format!("{OPENING}{hash}{AFTER_HASH}{body}\n");
-        if let Err(error) = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data()) {
+        let next = Head { lines: entry.line, hash };
+        let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
+        if let Err(error) = written.and_then(|()| self.write_head(&next)) {
             // Half a line must not stand before the next one. If this fails too, the next start cuts it off.
             let _ = self.file.set_len(self.length);
             return Err(error);
         }
-        self.length = self.file.stream_position().unwrap_or(self.length + line.len() as u64);
-        self.head = Head { lines: entry.line, hash };
-        self.write_head()
+        self.length += line.len() as u64;
+        self.head = next;
+        Ok(())
     }
 
-    fn write_head(&self) -> io::Result<()> {
+    fn write_head(&self, head: &Head) -> io::Result<()> {
         let path = head_path(&self.path);
         let fresh = path.with_extension("head.new");
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
-        writeln!(file, "{}", serde_json::to_string(&self.head)?)?;
+        writeln!(file, "{}", serde_json::to_string(head)?)?;
         file.sync_data()?;
         std::fs::rename(fresh, path)
     }
