@@ -97,12 +97,15 @@ mod tests {
 
     #[test]
     fn words_wrap_and_fit_the_width_they_were_given() {
+        assert_eq!(
+            large("Early walking", 77, 2).unwrap().len(),
+            5,
+            "thirteen letters of six columns, less one"
+        );
+        assert_eq!(large("Early walking", 76, 1), None);
         let rows = large("Early walking", 76, 2).unwrap();
-        assert_eq!(rows.len(), 11 - 6, "thirteen letters of six columns fit 77");
-        assert!(large("Early walking", 70, 1).is_none());
-        let rows = large("Early walking", 70, 2).unwrap();
         assert_eq!(rows.len(), 11);
-        assert!(rows.iter().all(|row| row.chars().count() <= 70));
+        assert!(rows.iter().all(|row| row.chars().count() <= 76));
         assert_eq!(large("TI", 76, 1).unwrap()[0], "█████ █████");
         assert_eq!(large("TI", 76, 1).unwrap()[1], "  █     █  ");
     }
