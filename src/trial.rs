@@ -74,7 +74,7 @@ pub enum TrialError {
     Range,
 }
 
-/// A patient whose outcome has not come; `patient` 0 marks a free slot.
+/// A patient whose outcome has not come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Waiting {
     patient: u32,
@@ -82,8 +82,30 @@ struct Waiting {
     choice: Choice,
 }
 
-impl Waiting {
-    const FREE: Self = Self { patient: 0, feature: 0, choice: Choice { arm: Arm::Zero, counts: false } };
+/// A place for a waiting patient, free if its patient is 0. One word, so that what has just been written can be read
+/// back at once: a processor stalls on reading several small writes as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slot(u64);
+
+impl Slot {
+    const FREE: Self = Self(0);
+
+    #[inline]
+    const fn new(w: Waiting) -> Self {
+        let choice = (w.choice.arm as u64) | (w.choice.counts as u64) << 1;
+        Self(w.patient as u64 | (w.feature as u64) << 32 | choice << 40)
+    }
+
+    #[inline]
+    const fn patient(self) -> u32 {
+        self.0 as u32
+    }
+
+    #[inline]
+    const fn waiting(self) -> Waiting {
+        let choice = Choice { arm: Arm::from_bit(self.0 >> 40 & 1 == 1), counts: self.0 >> 41 & 1 == 1 };
+        Waiting { patient: self.patient(), feature: (self.0 >> 32) as u8, choice }
+    }
 }
 
 /// The last patient's arm, kept to answer a repeated request.
@@ -105,7 +127,7 @@ pub struct Trial<const M: usize = 64, const U: usize = 128> {
     next_look: u32,
     last: Option<Last>,
     unresolved: u16,
-    waiting: [Waiting; U],
+    waiting: [Slot; U],
     features: [Feature; M],
     touched: Touched,
 }
@@ -129,7 +151,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             next_look: NEVER,
             last: None,
             unresolved: 0,
-            waiting: [Waiting::FREE; U],
+            waiting: [Slot::FREE; U],
             features: [Feature::VACANT; M],
             touched: Touched::NOTHING,
         }
@@ -157,7 +179,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.rules = Rules::new(&plan);
         self.phase = Phase::Explore;
         (self.assigned, self.looks, self.last, self.unresolved) = (0, 0, None, 0);
-        self.waiting.iter_mut().for_each(|slot| *slot = Waiting::FREE);
+        self.waiting.iter_mut().for_each(|slot| *slot = Slot::FREE);
         let fresh = self.rules.feature();
         self.features.iter_mut().for_each(|feature| *feature = fresh);
         self.touched = Touched::EVERYTHING;
@@ -272,14 +294,10 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         }
         self.assigned += 1;
         let patient = self.assigned;
-        // Patients arrive and are resolved in about the same order, so the slot after the last one is mostly free.
-        let start = patient as usize % U;
-        let free = |slots: &[Waiting]| slots.iter().position(|w| w.patient == 0);
-        let (tail, head) =
-            (self.waiting.get(start..).unwrap_or(&[]), self.waiting.get(..start).unwrap_or(&[]));
-        let slot = free(tail).map(|at| start + at).or_else(|| free(head)).unwrap_or(start);
+        // There is room: `admits` has seen to it.
+        let slot = self.find(0, patient).unwrap_or(0);
         if let Some(entry) = self.waiting.get_mut(slot) {
-            *entry = Waiting { patient, feature, choice };
+            *entry = Slot::new(Waiting { patient, feature, choice });
         }
         self.unresolved += 1;
         self.last = Some(Last { arm: choice.arm, tag });
@@ -288,22 +306,23 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         Ok(choice.arm)
     }
 
+    /// The slot of a waiting patient, or for 0 a free one. Patients arrive and are resolved in about the same order, so
+    /// it is mostly the slot of `near`, the number of the patient it is or will be of.
+    #[inline]
+    fn find(&self, patient: u32, near: u32) -> Option<usize> {
+        let start = near as usize % U;
+        let is = |slot: &usize| self.waiting.get(*slot).is_some_and(|entry| entry.patient() == patient);
+        if is(&start) { Some(start) } else { (start + 1..U).chain(0..start).find(is) }
+    }
+
     /// Takes a waiting patient out of the table.
     #[inline]
     fn resolve(&mut self, patient: u32) -> Option<Waiting> {
-        let start = patient as usize % U;
-        let slots = (start..U).chain(0..start);
-        for slot in slots {
-            let entry = self.waiting.get_mut(slot)?;
-            if entry.patient == patient {
-                let found = *entry;
-                *entry = Waiting::FREE;
-                self.unresolved -= 1;
-                self.touched.slot = Some(slot as u16);
-                return Some(found);
-            }
-        }
-        None
+        let slot = self.find(patient, patient)?;
+        let entry = core::mem::replace(self.waiting.get_mut(slot)?, Slot::FREE);
+        self.unresolved -= 1;
+        self.touched.slot = Some(slot as u16);
+        Some(entry.waiting())
     }
 
     /// Records the outcome of an assigned patient; a repeat is ignored.
@@ -362,17 +381,16 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     #[inline]
     #[must_use]
     pub fn look_due(&self) -> bool {
-        if !self.rules.is_interim() || self.phase == Phase::Closed {
-            return false;
-        }
-        self.assigned == self.next_look || (self.assigned == self.plan.patients() && self.unresolved == 0)
+        // What is rarely true comes first: this is asked twice a patient.
+        let last = self.assigned == self.plan.patients() && self.unresolved == 0;
+        (self.assigned == self.next_look || last) && self.rules.is_interim() && self.phase != Phase::Closed
     }
 
     /// Will the next patient turn the trial to its second half, and so change every feature? (The paper's designs;
     /// `interim` turns in a look of its own.)
     #[must_use]
     pub fn turns_next(&self) -> bool {
-        !self.rules.is_interim() && self.phase == Phase::Explore && self.assigned == self.next_look
+        self.assigned == self.next_look && !self.rules.is_interim() && self.phase == Phase::Explore
     }
 
     /// Does the look that is due; nothing otherwise. When every patient is in and resolved it is the closing one.
@@ -427,9 +445,9 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             return;
         }
         for slot in 0..U {
-            let entry = self.waiting.get_mut(slot).map(|w| core::mem::replace(w, Waiting::FREE));
-            if let Some(entry) = entry.filter(|w| w.patient != 0) {
-                self.record(entry, None, chance);
+            let entry = self.waiting.get_mut(slot).map(|slot| core::mem::replace(slot, Slot::FREE));
+            if let Some(entry) = entry.filter(|slot| slot.patient() != 0) {
+                self.record(entry.waiting(), None, chance);
             }
         }
         self.unresolved = 0;

@@ -10,7 +10,7 @@
 //! A tally holds sums of outcomes (in `interim` noise is added to them ahead of the look); whoever sees a tally before
 //! and after one outcome sees that outcome, so a superseded tally must be wiped from storage.
 
-use super::{Last, Phase, Trial, Waiting};
+use super::{Last, Phase, Slot, Trial, Waiting};
 use crate::design::{
     Arm, Choice, LEDGER_BYTES, Rules, TALLY_BYTES, Writer, arm_byte, arm_from_byte, conse, interim,
 };
@@ -119,10 +119,9 @@ impl<const M: usize, const U: usize> Trial<M, U> {
                 PROGRESS_BYTES
             }
             Part::Waiting(slot) => {
-                let entry = self.waiting.get(usize::from(slot)).copied().unwrap_or(Waiting::FREE);
-                let mut out = Writer(out.iter_mut());
-                out.put(&entry.patient.to_le_bytes());
-                out.put(&[entry.feature, entry.choice.arm as u8 | u8::from(entry.choice.counts) << 1]);
+                let entry = self.waiting.get(usize::from(slot)).copied().unwrap_or(Slot::FREE);
+                let [used @ .., _, _] = entry.0.to_le_bytes();
+                Writer(out.iter_mut()).put(&used);
                 WAITING_BYTES
             }
             Part::Tally(j) => {
@@ -168,8 +167,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
                 }
                 let choice = Choice { arm: Arm::from_bit(mark & 1 == 1), counts: mark & 2 != 0 };
                 let entry = self.waiting.get_mut(usize::from(slot))?;
-                self.unresolved -= u16::from(entry.patient != 0);
-                *entry = Waiting { patient, feature, choice };
+                self.unresolved -= u16::from(entry.patient() != 0);
+                *entry = Slot::new(Waiting { patient, feature, choice });
                 self.unresolved += u16::from(patient != 0);
                 Some(())
             }
