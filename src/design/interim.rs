@@ -221,7 +221,9 @@ impl Feature {
         self.share = Fraction(f64::min(share, f64::from(Fraction::HALF.0)) as u32);
         let lower = if mean(a1, b1) < mean(a0, b0) { Arm::One } else { Arm::Zero };
         self.trailing = self.dropped.unwrap_or(lower);
+        // The second half needs neither ledger nor evidence of the first.
         self.ledger = [0; 4];
+        self.evidence = [[0; STAKES]; 2];
     }
 
     /// The effect from the second half's ledger after `looks` looks at it.

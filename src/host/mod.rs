@@ -6,6 +6,7 @@
     reason = "host code may stop with a message"
 )]
 
+pub mod audit;
 pub mod device;
 pub mod normality;
 pub mod pareto;
@@ -14,4 +15,3 @@ pub mod plots;
 pub mod sample;
 pub mod simulate;
 pub mod terminal;
-pub mod virtual_board;

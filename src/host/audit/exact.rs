@@ -1,0 +1,393 @@
+//! The exact audit: a whole small trial, every chance, every neighbour, through the code that ships.
+//!
+//! # What is compared
+//! A [`Case`] is a trial in which everything is fixed but patient t. A [`Record`] is what t may be: a feature, an
+//! outcome or its loss and, where it is given, an arm (without one the design draws it). Two trials are neighbours
+//! when they differ in t's record; requests come at the same moments. [`laws`] gives the law of all that is seen
+//! under every record at once, [`Laws::worst`] the worst pair.
+//!
+//! With the arm in the record, neighbours may differ in "everything about t". The law under an outcome that depends
+//! on the arm is a mixture of laws with given arms, so a bound for these pairs holds for every such patient too.
+//! Outcomes of the others may be fixed without loss: their arms are seen, so only the outcome under the arm seen
+//! counts, and all outcomes are tried.
+//!
+//! # What is seen
+//! Every arm but t's, the public status after every request, and, by [`View`]: `Ledger` the noisy increments of all
+//! cells of all features at every look (all that `interim` ever lets out, and more than any reply holds), or
+//! `Replies` the rows of a report whenever one could be asked for.
+//!
+//! # How the walk goes
+//! All sights are walked as a tree, one request at a time. A node holds, for each record, every state the trial may
+//! be in with the probability of that state *and* the sights so far. States are the trial's own byte form. Two
+//! shortcuts, both exact: nodes that agree in their states and in the proportions of all weights have futures in
+//! the same proportions and are merged; a node in which all records have the same states in the same proportions
+//! has nothing more to tell and becomes a sight of [`Laws`] at once. In particular nothing of the proof of
+//! `interim` is assumed: if a later step used t's record again, the states would differ and the walk would go on.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::enumerator::Enumerator;
+use super::loss::{Laws, rounded};
+use crate::chance::Chance;
+use crate::design::Arm;
+use crate::plan::Plan;
+use crate::trial::{MAX_PART_BYTES, Part, Phase, Trial};
+
+/// A trial small enough to enumerate: 3 features, 4 waiting patients.
+pub type Small = Trial<3, 4>;
+
+/// What a patient brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Patient {
+    /// The feature.
+    pub feature: u8,
+    /// The outcome, `None` if it is lost.
+    pub outcome: Option<u16>,
+}
+
+/// What patient t may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Feature and outcome.
+    pub patient: Patient,
+    /// The arm, or `None` where the design draws it.
+    pub arm: Option<Arm>,
+}
+
+/// A trial in which only one patient is open.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The public parameters.
+    pub plan: Plan,
+    /// All patients; the entry of `open` does not matter.
+    pub patients: Vec<Patient>,
+    /// The index, from 0, of the patient whose record varies.
+    pub open: usize,
+    /// A patient's outcome is recorded after this many more patients have been assigned; at most 3.
+    pub delay: usize,
+}
+
+/// How much is seen besides arms and status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// The noisy increments of every look.
+    Ledger,
+    /// The rows of the report.
+    Replies,
+}
+
+/// One request, or one step of a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Act {
+    /// A patient of this feature is assigned; is the arm seen?
+    Assign(u8, bool),
+    /// The outcome of patient number `.0` comes, or is declared lost.
+    Resolve(u32, Option<u16>),
+    /// Noise for one feature, or the look itself, if one is due.
+    Look,
+    /// Noise for one feature, or the close itself, unless the trial is closed.
+    Close,
+}
+
+/// What is seen of one act.
+pub type Sight = Vec<i64>;
+
+/// Where a trial is run and watched. [`View`] is the product; tests put broken ones in its place.
+pub trait Room {
+    /// Performs an act, adds to `seen` what is seen of it, and gives the arm if there was one.
+    fn perform(&self, trial: &mut Small, act: Act, chance: &mut Enumerator, seen: &mut Sight) -> Option<Arm>;
+}
+
+impl Room for View {
+    fn perform(&self, trial: &mut Small, act: Act, chance: &mut Enumerator, seen: &mut Sight) -> Option<Arm> {
+        perform(*self, trial, act, chance, seen)
+    }
+}
+
+/// The acts of the product, for any source of chance.
+pub fn perform(
+    view: View,
+    trial: &mut Small,
+    act: Act,
+    chance: &mut impl Chance,
+    seen: &mut Sight,
+) -> Option<Arm> {
+    let mut arm = None;
+    let looking = match act {
+        Act::Look => trial.look_due(),
+        Act::Close => trial.phase() != Phase::Closed,
+        Act::Assign(..) | Act::Resolve(..) => false,
+    };
+    match act {
+        Act::Assign(feature, visible) => {
+            let answer = trial.assign(feature, None, chance);
+            arm = answer.ok();
+            seen.push(answer.map_or(-1, |arm| if visible { arm.index() as i64 } else { 2 }));
+        }
+        Act::Resolve(patient, Some(y)) => seen.push(trial.outcome(patient, y, chance).is_ok().into()),
+        Act::Resolve(patient, None) => seen.push(trial.lost(patient, chance).is_ok().into()),
+        Act::Look | Act::Close if !looking => {}
+        Act::Look | Act::Close => {
+            if let Some((feature, _)) = unmasked(trial)
+                && trial.draw_ahead(chance)
+            {
+                if view == View::Ledger {
+                    seen.extend(window(trial, feature).0);
+                }
+            } else if act == Act::Look {
+                trial.look(chance);
+            } else {
+                trial.close(chance);
+            }
+        }
+    }
+    let status = [trial.assigned(), trial.unresolved().into(), trial.looks().into(), trial.phase() as u32];
+    seen.extend(status.map(i64::from));
+    seen.push(trial.next_look().map_or(-1, i64::from));
+    for feature in 0..trial.plan().features() {
+        match (view, trial.ledger(feature)) {
+            (View::Ledger, Some(ledger)) => seen.extend(ledger),
+            _ => {
+                let row = trial.estimate(feature).map_or([i64::MIN; 4], |estimate| {
+                    let (effect, low, high, patients) = estimate.in_millionths();
+                    [effect.into(), low.into(), high.into(), patients.into()]
+                });
+                seen.extend(row);
+            }
+        }
+    }
+    arm
+}
+
+/// The cells of a feature's window, and whether they have their noise.
+fn window(trial: &Small, feature: u8) -> ([i64; 4], bool) {
+    let mut bytes = [0; MAX_PART_BYTES];
+    trial.encode_part(Part::Tally(feature), &mut bytes);
+    let cell = |i: usize| i64::from_le_bytes(std::array::from_fn(|b| bytes[8 * i + b]));
+    (std::array::from_fn(cell), bytes[32] == 1)
+}
+
+/// The first feature of an `interim` trial whose window has no noise yet, with its raw cells.
+fn unmasked(trial: &Small) -> Option<(u8, [i64; 4])> {
+    trial.ledger(0)?;
+    (0..trial.plan().features())
+        .map(|feature| (feature, window(trial, feature)))
+        .find_map(|(feature, (cells, masked))| (!masked).then_some((feature, cells)))
+}
+
+/// States, each with the probability of being in it and of having seen what was seen.
+type Belief = Vec<(u32, f64)>;
+
+/// States by their bytes.
+#[derive(Default)]
+struct States {
+    numbers: HashMap<Box<[u8]>, u32>,
+    trials: Vec<Small>,
+}
+
+impl States {
+    fn number(&mut self, trial: Small) -> u32 {
+        let mut bytes = vec![0; Small::STATE_BYTES];
+        trial.encode(&mut bytes);
+        let next = self.trials.len() as u32;
+        *self.numbers.entry(bytes.into()).or_insert_with(|| {
+            self.trials.push(trial);
+            next
+        })
+    }
+}
+
+/// A set of sights that leave the same beliefs: one belief a record.
+type Node = Vec<Belief>;
+/// What makes two nodes one: states and rounded proportions.
+type NodeKey = Vec<Vec<(u32, u64)>>;
+
+/// The laws of what is seen in `room`, one a record.
+#[must_use]
+pub fn laws(case: &Case, records: &[Record], room: &impl Room) -> Laws {
+    let mut laws = Laws::new(records.len());
+    let mut states = States::default();
+    let Ok(trial) = Small::new(case.plan) else { return laws };
+    let start = states.number(trial);
+    let mut nodes: Vec<Node> = vec![vec![vec![(start, 1.0)]; records.len()]];
+    let (mut resolved, open) = (false, case.open as u32 + 1);
+    for round in rounds(case, records) {
+        resolved |= matches!(round[0], Act::Resolve(patient, _) if patient == open);
+        // A look takes as many steps as there are features to draw for, and one more.
+        loop {
+            let settle = resolved.then_some(&mut laws);
+            (nodes, states) = step(case, records, room, &round, &nodes, &states, settle);
+            let again = match round[0] {
+                Act::Look => states.trials.iter().any(Small::look_due),
+                Act::Close => states.trials.iter().any(|trial| trial.phase() != Phase::Closed),
+                Act::Assign(..) | Act::Resolve(..) => false,
+            };
+            if !again || nodes.is_empty() {
+                break;
+            }
+        }
+    }
+    for node in nodes {
+        laws.add(&weights(&node));
+    }
+    laws
+}
+
+/// The acts of a trial in order, one entry a record.
+fn rounds(case: &Case, records: &[Record]) -> Vec<Vec<Act>> {
+    let n = case.patients.len();
+    let each = |act: &dyn Fn(Patient) -> Act, k: usize| {
+        let patient = |record: &Record| if k == case.open { record.patient } else { case.patients[k] };
+        records.iter().map(|record| act(patient(record))).collect::<Vec<_>>()
+    };
+    let mut rounds = Vec::new();
+    for k in 0..n + case.delay {
+        if k < n {
+            rounds.push(each(&|p| Act::Assign(p.feature, k != case.open), k));
+            rounds.push(vec![Act::Look; records.len()]);
+        }
+        if k >= case.delay {
+            let done = k - case.delay;
+            rounds.push(each(&|p| Act::Resolve(done as u32 + 1, p.outcome), done));
+            rounds.push(vec![Act::Look; records.len()]);
+        }
+    }
+    rounds.push(vec![Act::Close; records.len()]);
+    rounds
+}
+
+/// All nodes after one more act. Once all acts to come are the same for all records, `settle` takes those with
+/// nothing more to tell.
+fn step(
+    case: &Case,
+    records: &[Record],
+    room: &impl Room,
+    acts: &[Act],
+    nodes: &[Node],
+    states: &States,
+    mut settle: Option<&mut Laws>,
+) -> (Vec<Node>, States) {
+    let mut grown = States::default();
+    let mut next: HashMap<NodeKey, Node> = HashMap::new();
+    for node in nodes {
+        let frame = frame(node, states);
+        let mut known: HashMap<(u32, Act), Vec<(f64, Branch)>> = HashMap::new();
+        let mut children: BTreeMap<Sight, Node> = BTreeMap::new();
+        for (r, (belief, act)) in node.iter().zip(acts).enumerate() {
+            for (state, weight) in belief {
+                let trial = &states.trials[*state as usize];
+                let branches = known
+                    .entry((*state, *act))
+                    .or_insert_with(|| branches(case, room, *act, trial, &frame, &mut grown));
+                // The arm of t is either drawn or given; given, it is an input and not an event.
+                let given = match act {
+                    Act::Assign(_, false) => records[r].arm,
+                    _ => None,
+                };
+                let is_given = |b: &Branch| given.is_none() || b.arm == given;
+                let share: f64 = branches.iter().filter(|(_, b)| is_given(b)).map(|(p, _)| p).sum();
+                for (p, branch) in branches.iter() {
+                    let p = match given {
+                        // The design no longer plays this arm: t gets the other.
+                        Some(_) if share == 0.0 => *p,
+                        Some(_) if is_given(branch) => p / share,
+                        Some(_) => continue,
+                        None => *p,
+                    };
+                    let child =
+                        children.entry(branch.seen.clone()).or_insert_with(|| vec![vec![]; node.len()]);
+                    child[r].push((branch.state, weight * p));
+                }
+            }
+        }
+        for mut child in children.into_values() {
+            child.iter_mut().for_each(gather);
+            if let Some(laws) = &mut settle
+                && settled(&child)
+            {
+                laws.add(&weights(&child));
+                continue;
+            }
+            match next.entry(key(&child, largest(&child))) {
+                std::collections::hash_map::Entry::Vacant(new) => {
+                    new.insert(child);
+                }
+                std::collections::hash_map::Entry::Occupied(mut old) => {
+                    let pairs = old.get_mut().iter_mut().flatten().zip(child.iter().flatten());
+                    pairs.for_each(|((_, sum), (_, weight))| *sum += weight);
+                }
+            }
+        }
+    }
+    (next.into_values().collect(), grown)
+}
+
+/// One way an act can go.
+struct Branch {
+    state: u32,
+    arm: Option<Arm>,
+    seen: Sight,
+}
+
+fn branches(
+    case: &Case,
+    room: &impl Room,
+    act: Act,
+    trial: &Small,
+    frame: &[(i64, i64); 4],
+    grown: &mut States,
+) -> Vec<(f64, Branch)> {
+    let raw = unmasked(trial).map_or([0; 4], |(_, cells)| cells);
+    let noise: Vec<_> = frame.iter().zip(raw).map(|((low, high), cell)| (low - cell, high - cell)).collect();
+    Enumerator::every(case.plan.patients(), &noise, |chance| {
+        let (mut trial, mut seen) = (trial.clone(), Sight::new());
+        let arm = room.perform(&mut trial, act, chance, &mut seen);
+        Branch { state: grown.number(trial), arm, seen }
+    })
+}
+
+/// The ends, over all states of a node, of the raw cells that get their noise next.
+fn frame(node: &Node, states: &States) -> [(i64, i64); 4] {
+    let mut cells = node
+        .iter()
+        .flatten()
+        .map(|(state, _)| unmasked(&states.trials[*state as usize]).map_or([0; 4], |(_, cells)| cells));
+    let first = cells.next().unwrap_or([0; 4]).map(|cell| (cell, cell));
+    cells.fold(first, |frame, cells| {
+        std::array::from_fn(|i| (frame[i].0.min(cells[i]), frame[i].1.max(cells[i])))
+    })
+}
+
+/// Adds up the weights of each state.
+fn gather(belief: &mut Belief) {
+    belief.sort_unstable_by_key(|(state, _)| *state);
+    belief.dedup_by(|(state, weight), (kept, sum)| {
+        let same = state == kept;
+        *sum += if same { *weight } else { 0.0 };
+        same
+    });
+}
+
+fn weights(node: &Node) -> Vec<f64> {
+    node.iter().map(|belief| belief.iter().map(|(_, weight)| weight).sum()).collect()
+}
+
+fn largest(node: &Node) -> f64 {
+    node.iter().flatten().map(|(_, weight)| *weight).fold(0.0, f64::max)
+}
+
+fn key(node: &Node, unit: f64) -> NodeKey {
+    let rounded = |belief: &Belief| belief.iter().map(|(s, w)| (*s, rounded(w / unit))).collect();
+    node.iter().map(rounded).collect()
+}
+
+/// Have all records that allow the sights so far the same states in the same proportions?
+fn settled(node: &Node) -> bool {
+    let shape = |belief: &Belief| {
+        let total: f64 = belief.iter().map(|(_, weight)| weight).sum();
+        belief.iter().map(|(state, weight)| (*state, rounded(weight / total))).collect::<Vec<_>>()
+    };
+    let mut shapes = node.iter().filter(|belief| !belief.is_empty()).map(shape);
+    let first = shapes.next();
+    shapes.all(|other| Some(other) == first)
+}
