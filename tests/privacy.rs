@@ -1,36 +1,431 @@
-//! Privacy, audited: the exact law of everything an adversary sees, on the code that ships.
+//! Privacy, audited: the exact law of everything an adversary sees, on the code that ships; and that the audit can fail.
 
-use std::time::Instant;
+use std::collections::HashMap;
+use std::process::Command;
 
+use equipoise::chance::{Chance, Fraction, Sampler};
+use equipoise::design::Arm;
+use equipoise::host::audit::black_box;
 use equipoise::host::audit::cases;
-use equipoise::host::audit::exact::{self, View};
+use equipoise::host::audit::enumerator::Enumerator;
+use equipoise::host::audit::exact::{self, Act, Case, Patient, Room, Sight, Small, View, perform};
 use equipoise::host::audit::loss::Loss;
-use equipoise::plan::Plan;
+use equipoise::host::audit::structured::{self, Seen};
+use equipoise::host::audit::suite::{self, Finding, TOLERANCE, Verdict};
+use equipoise::noise::{Laplace, Rate};
+use equipoise::plan::{Design, Plan};
+use equipoise::trial::{MAX_PART_BYTES, Part, Phase};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 fn plan(text: &str) -> Plan {
     Plan::parse(text).unwrap()
 }
 
+// ---- the designs, exactly ----
+
 #[test]
-fn scratch() {
-    for view in [View::Ledger, View::Replies] {
-        for text in ["features=1 patients=4 epsilon=20 alpha=1 beta=9/10"] {
-            let plan = plan(text);
-            let start = Instant::now();
-            let (mut worst, mut count, mut least) = (Loss::NONE, 0, 1.0f64);
-            for case in cases::all(plan, 0).step_by(27) {
-                let one = Instant::now();
-                let records = cases::records(&plan);
-                let laws = exact::laws(&case, &records, &view);
-                for r in 0..records.len() {
-                    least = least.min(laws.total(r));
-                }
-                let w = laws.worst(20.0);
-                worst = worst.or(w);
-                count += 1;
-                println!("{} {:?} {:?} sights {}", case.open, w, one.elapsed(), laws.sights().count());
-            }
-            println!("{view:?} {text} {worst:?} {count} {:e} {:?}", 1.0 - least, start.elapsed());
+fn interim_never_loses_more_than_epsilon_and_its_ledger_loses_exactly_that() {
+    for family in suite::families(Design::Interim) {
+        let finding = family.finding();
+        let epsilon = family.plan.epsilon().to_f64();
+        assert_eq!(finding.verdict, Verdict::Holds, "{finding:?}");
+        assert!(finding.delta < 2e-12, "the tails left out: {finding:?}");
+        match family.view {
+            View::Ledger => assert!(finding.epsilon > epsilon - 1e-6, "{finding:?}"),
+            View::Arms => assert!((0.1..epsilon / 2.0).contains(&finding.epsilon), "{finding:?}"),
+            View::Replies => assert!(finding.epsilon > 1.0, "{finding:?}"),
         }
     }
+}
+
+#[test]
+fn the_published_design_exceeds_its_claim_in_a_whole_small_trial() {
+    let family = &suite::families(Design::DpConse)[0];
+    let finding = family.finding();
+    assert_eq!(finding.verdict, Verdict::Exceeded);
+    // Three features, three draws around one T_min: 3/2 epsilon.
+    assert!((finding.epsilon - 1.5 * family.plan.epsilon().to_f64()).abs() < 1e-6, "{finding:?}");
+    assert!(finding.delta > 0.99, "{finding:?}");
+}
+
+#[test]
+fn the_design_without_noise_hides_nothing() {
+    let finding = suite::families(Design::Conse)[0].finding();
+    assert_eq!((finding.verdict, finding.epsilon), (Verdict::NoClaim, f64::INFINITY));
+}
+
+// ---- the enumerator ----
+
+#[test]
+fn laws_sum_to_one_but_for_the_tails_left_out() {
+    for design in Design::ALL {
+        let family = suite::families(design).into_iter().next_back().unwrap();
+        let laws = exact::laws(&family.cases[0], &family.records, &family.view);
+        for record in 0..family.records.len() {
+            let total = laws.total(record);
+            assert!((total - 1.0).abs() < 1e-9, "{design}: {total}");
+        }
+    }
+}
+
+/// The whole of a small trial in one operation: arms and report.
+fn play(plan: Plan, trial: &mut Small, from: u32, to: u32, chance: &mut impl Chance) -> Vec<i64> {
+    let mut seen = Vec::new();
+    for patient in from..=to {
+        let feature = (patient % u32::from(plan.features())) as u8;
+        seen.push(trial.assign(feature, None, chance).unwrap().index() as i64);
+        trial.outcome(patient, u16::from(patient % 3 != 0), chance).unwrap();
+    }
+    if to == plan.patients() {
+        trial.close(chance);
+        for feature in 0..plan.features() {
+            if let Some(estimate) = trial.estimate(feature) {
+                let (effect, low, _, patients) = estimate.in_millionths();
+                seen.extend([i64::from(effect), low.into(), patients.into()]);
+            }
+        }
+    }
+    seen
+}
+
+/// The law of all that [`play`] shows, patient by patient, equal states taken together.
+fn enumerated(plan: Plan) -> HashMap<Vec<i64>, f64> {
+    let mut states: HashMap<(Vec<i64>, Vec<u8>), (Small, f64)> = HashMap::new();
+    states.insert((vec![], vec![]), (Small::new(plan).unwrap(), 1.0));
+    for patient in 1..=plan.patients() {
+        let mut next: HashMap<(Vec<i64>, Vec<u8>), (Small, f64)> = HashMap::new();
+        for ((seen, _), (trial, weight)) in states {
+            let ends = Enumerator::every(plan.patients(), &[], |chance| {
+                let mut trial = trial.clone();
+                let more = play(plan, &mut trial, patient, patient, chance);
+                (trial, more)
+            });
+            for (p, (trial, more)) in ends {
+                let mut bytes = vec![0; Small::STATE_BYTES];
+                trial.encode(&mut bytes).unwrap();
+                let seen = [&seen[..], &more].concat();
+                next.entry((seen, bytes)).or_insert((trial, 0.0)).1 += weight * p;
+            }
+        }
+        states = next;
+    }
+    let mut law = HashMap::new();
+    for ((seen, _), (_, weight)) in states {
+        *law.entry(seen).or_insert(0.0) += weight;
+    }
+    law
+}
+
+#[test]
+fn the_enumerated_law_of_a_whole_trial_is_that_of_a_million_sampled_ones() {
+    const RUNS: u32 = 1_000_000;
+    for (seed, text) in [
+        (1, "design=dp-conse features=1 patients=6 epsilon=4 alpha=0"),
+        (2, "design=interim features=1 patients=2 epsilon=20"),
+    ] {
+        let plan = plan(text);
+        let law = enumerated(plan);
+        assert!((law.values().sum::<f64>() - 1.0).abs() < 1e-9);
+        let mut chance = Sampler::<Xoshiro256PlusPlus>::seed_from_u64(seed);
+        let mut counts: HashMap<Vec<i64>, u32> = HashMap::new();
+        for _ in 0..RUNS {
+            let mut trial = Small::new(plan).unwrap();
+            *counts.entry(play(plan, &mut trial, 1, plan.patients(), &mut chance)).or_default() += 1;
+        }
+        // Sights expected fewer than 5 times share one cell; one that cannot happen fails at once.
+        let (mut chi2, mut cells, mut rare) = (0.0, 0, (0.0, 0.0));
+        assert!(
+            counts.keys().all(|seen| law.contains_key(seen)),
+            "{text}: a sight the enumerator does not know"
+        );
+        for (seen, p) in &law {
+            let (expected, count) = (p * f64::from(RUNS), f64::from(counts.get(seen).copied().unwrap_or(0)));
+            if expected < 5.0 {
+                rare = (rare.0 + expected, rare.1 + count);
+            } else {
+                chi2 += (count - expected).powi(2) / expected;
+                cells += 1;
+            }
+        }
+        if rare.0 >= 5.0 {
+            chi2 += (rare.1 - rare.0).powi(2) / rare.0;
+            cells += 1;
+        }
+        // Mean d, deviation sqrt(2d); the seeds are fixed, 4 deviations is one chance in about 10^4.
+        let degrees = f64::from(cells - 1);
+        assert!(cells > 20, "{text}: {cells} cells say little");
+        assert!(
+            (chi2 - degrees).abs() < 4.0 * (2.0 * degrees).sqrt(),
+            "{text}: chi2 {chi2}, {degrees} degrees"
+        );
+    }
+}
+
+// ---- mechanisms broken on purpose ----
+
+/// The one case on which the product and all mutants are judged.
+fn judged(room: &impl Room) -> Loss {
+    let plan = plan("features=1 patients=4 epsilon=20 alpha=0");
+    let patients = [1, 0, 1, 1].map(|y| Patient { feature: 0, outcome: Some(y) }).to_vec();
+    let case = |open| Case { plan, patients: patients.clone(), open, delay: 0, closes: true };
+    let records = cases::drawn_records(&plan);
+    [0, 2]
+        .map(|open| exact::laws(&case(open), &records, room).worst(20.0))
+        .into_iter()
+        .fold(Loss::NONE, Loss::or)
+}
+
+fn exceeds(loss: Loss) -> bool {
+    loss.epsilon > 20.0 + TOLERANCE && loss.delta > TOLERANCE
+}
+
+/// Chance whose noise passes through a fault.
+struct Faulty<'a, 'b, F> {
+    chance: &'a mut Enumerator<'b>,
+    fault: F,
+}
+
+impl<F: FnMut(&mut Enumerator, &Laplace) -> i64> Chance for Faulty<'_, '_, F> {
+    fn coin(&mut self) -> bool {
+        self.chance.coin()
+    }
+    fn biased_coin(&mut self, p: Fraction) -> bool {
+        self.chance.biased_coin(p)
+    }
+    fn discrete_laplace(&mut self, law: &Laplace) -> i64 {
+        (self.fault)(self.chance, law)
+    }
+    fn lap_plus(&mut self, center: u64, law: &Laplace) -> u64 {
+        self.chance.lap_plus(center, law)
+    }
+}
+
+/// A room in which every operation meets a fresh copy of the same fault.
+struct Broken<F>(F);
+
+impl<F: Fn() -> G, G: FnMut(&mut Enumerator, &Laplace) -> i64> Room for Broken<F> {
+    fn perform(&self, trial: &mut Small, act: Act, chance: &mut Enumerator, seen: &mut Sight) -> Option<Arm> {
+        perform(View::Ledger, trial, act, &mut Faulty { chance, fault: (self.0)() }, seen)
+    }
+}
+
+#[test]
+fn the_unbroken_mechanism_passes_where_the_mutants_are_judged() {
+    let loss = judged(&View::Ledger);
+    assert!(!exceeds(loss) && loss.epsilon > 19.999, "{loss:?}");
+    let same_noise =
+        judged(&Broken(|| |chance: &mut Enumerator, law: &Laplace| chance.discrete_laplace(law)));
+    // The room of the mutants is the product but for its fault.
+    near(same_noise.epsilon, loss.epsilon, 1e-9);
+    near(same_noise.delta, loss.delta, 1e-12);
+}
+
+#[test]
+fn noise_at_ninety_percent_of_its_scale_is_caught() {
+    let loss = judged(&Broken(|| {
+        |chance: &mut Enumerator, law: &Laplace| {
+            let faster = Rate::new(law.rate().num() * 10, law.rate().den() * 9).unwrap();
+            chance.discrete_laplace(&Laplace::new(faster))
+        }
+    }));
+    assert!(exceeds(loss) && (loss.epsilon - 20.0 / 0.9).abs() < 1e-6, "{loss:?}");
+}
+
+#[test]
+fn one_cell_without_noise_is_caught() {
+    for bare in 0..4 {
+        let loss = judged(&Broken(|| {
+            let mut cell = 0;
+            move |chance: &mut Enumerator, law: &Laplace| {
+                cell += 1;
+                if cell == bare + 1 {
+                    chance.pass();
+                    return 0;
+                }
+                chance.discrete_laplace(law)
+            }
+        }));
+        assert!(exceeds(loss), "cell {bare}: {loss:?}");
+    }
+}
+
+#[test]
+fn the_same_noise_used_twice_is_caught() {
+    let loss = judged(&Broken(|| {
+        let mut last = None;
+        move |chance: &mut Enumerator, law: &Laplace| match last.take() {
+            Some(noise) => {
+                chance.pass();
+                noise
+            }
+            None => *last.insert(chance.discrete_laplace(law)),
+        }
+    }));
+    assert!(exceeds(loss), "{loss:?}");
+}
+
+#[test]
+fn noise_clamped_at_zero_is_caught() {
+    let loss =
+        judged(&Broken(|| |chance: &mut Enumerator, law: &Laplace| chance.discrete_laplace(law).max(0)));
+    assert!(exceeds(loss), "{loss:?}");
+}
+
+/// The raw successes of the present window; what must never get out.
+fn raw_successes(trial: &Small) -> i64 {
+    let mut bytes = [0; MAX_PART_BYTES];
+    trial.encode_part(Part::Tally(0), &mut bytes);
+    let cell = |i: usize| i64::from_le_bytes(bytes[8 * i..8 * i + 8].try_into().unwrap());
+    cell(0) + cell(2)
+}
+
+#[test]
+fn a_counter_leaked_into_the_status_is_caught() {
+    struct Leaky;
+    impl Room for Leaky {
+        fn perform(
+            &self,
+            trial: &mut Small,
+            act: Act,
+            chance: &mut Enumerator,
+            seen: &mut Sight,
+        ) -> Option<Arm> {
+            let arm = perform(View::Arms, trial, act, chance, seen);
+            seen.push(raw_successes(trial));
+            arm
+        }
+    }
+    let loss = judged(&Leaky);
+    assert!(exceeds(loss) && loss.epsilon.is_infinite(), "{loss:?}");
+}
+
+#[test]
+fn a_look_at_a_time_that_depends_on_outcomes_is_caught() {
+    struct Eager;
+    impl Room for Eager {
+        fn perform(
+            &self,
+            trial: &mut Small,
+            act: Act,
+            chance: &mut Enumerator,
+            seen: &mut Sight,
+        ) -> Option<Arm> {
+            let arm = perform(View::Arms, trial, act, chance, seen);
+            if matches!(act, Act::Resolve(..)) && trial.phase() == Phase::Measure && raw_successes(trial) >= 1
+            {
+                trial.close(chance);
+            }
+            seen.push(trial.phase() as i64);
+            arm
+        }
+    }
+    let loss = judged(&Eager);
+    assert!(exceeds(loss), "{loss:?}");
+}
+
+#[test]
+fn an_outcome_that_counts_twice_is_caught() {
+    struct Twice;
+    impl Room for Twice {
+        fn perform(
+            &self,
+            trial: &mut Small,
+            act: Act,
+            chance: &mut Enumerator,
+            seen: &mut Sight,
+        ) -> Option<Arm> {
+            let arm = perform(View::Ledger, trial, act, chance, seen);
+            // The window as it would be if a repeat were folded in again.
+            if let Act::Resolve(..) = act {
+                let mut bytes = [0; MAX_PART_BYTES];
+                let length = trial.encode_part(Part::Tally(0), &mut bytes);
+                for cell in bytes[..32].chunks_exact_mut(8) {
+                    let raw = i64::from_le_bytes(cell.try_into().unwrap());
+                    cell.copy_from_slice(&(raw * 2).to_le_bytes());
+                }
+                trial.decode_part(Part::Tally(0), &bytes[..length]).unwrap();
+            }
+            arm
+        }
+    }
+    let loss = judged(&Twice);
+    assert!(exceeds(loss), "{loss:?}");
+}
+
+// ---- full size ----
+
+#[track_caller]
+fn near(found: f64, expected: f64, within: f64) {
+    assert!((found - expected).abs() <= within, "found {found}, expected {expected}");
+}
+
+#[test]
+fn the_end_of_a_batch_gives_a_patient_away_at_small_epsilon() {
+    near(structured::boundary(10_000, 0.1).delta, 0.0138, 0.0001);
+    near(structured::boundary(10_000, 0.4).delta, 0.0056, 0.0001);
+    assert_eq!(structured::boundary(10_000, 1.0).delta, 0.0);
+}
+
+#[test]
+fn ten_trial_lengths_lose_five_epsilon() {
+    for loss in structured::trial_lengths(10, 1.0, 30, Seen::Lengths, None) {
+        near(loss.epsilon, 5.0, 1e-5);
+        near(loss.delta, 0.3317, 0.0001);
+    }
+    let [falls, rises] = structured::trial_lengths(10, 1.0, 30, Seen::LaterArms, None);
+    near(falls.epsilon, 5.0, 1e-5);
+    near(falls.delta, 0.2176, 0.0002);
+    near(rises.delta, 0.2022, 0.0002);
+    // The smallest feature has 29 patients in the second half, so that 30 and 29 look the same in it.
+    let [falls, _] = structured::trial_lengths(10, 1.0, 30, Seen::LaterArms, Some(29));
+    near(falls.epsilon, 4.714, 0.001);
+    near(falls.delta, 0.1998, 0.0002);
+}
+
+#[test]
+fn a_patient_moved_to_another_feature_loses_two_epsilon_through_noisy_means() {
+    for epsilon in [0.5, 1.0, 2.0] {
+        near(structured::moved_patient(epsilon, Seen::Means).epsilon, 2.0 * epsilon, 1e-9);
+    }
+    near(structured::moved_patient(1.0, Seen::Means).delta, 0.2449, 0.0001);
+    near(structured::moved_patient(1.0, Seen::LaterArms).delta, 0.0479, 0.0001);
+    near(structured::published_drops(1.0), 0.0450, 0.0001);
+}
+
+#[test]
+fn the_whole_ledger_of_interim_loses_exactly_epsilon_at_any_size() {
+    for (scale, y, other) in [(1, 1, 0), (1, 1, 1), (7, 3, 5), (100, 100, 0), (1000, 400, 700)] {
+        for epsilon in [0.1, 1.0, 3.0] {
+            let loss = structured::ledger(epsilon, scale, y, other);
+            near(loss.epsilon, epsilon, 1e-9);
+            assert_eq!(loss.delta, 0.0);
+        }
+    }
+}
+
+// ---- the device over its line, and the command ----
+
+#[test]
+fn over_the_line_interim_keeps_its_claim_and_the_published_design_does_not() {
+    let findings: Vec<Finding> = black_box::experiments().iter().map(|e| e.finding(1200)).collect();
+    let verdict = |design: Design| findings.iter().find(|f| f.design == design.name()).unwrap().verdict;
+    assert_eq!(verdict(Design::Interim), Verdict::Holds, "{findings:#?}");
+    assert_eq!(verdict(Design::DpConse), Verdict::Exceeded, "{findings:#?}");
+}
+
+#[test]
+fn the_command_fails_where_a_claim_that_was_asked_for_is_exceeded() {
+    let audit = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_equipoise")).arg("audit").args(args).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, text) = audit(&["--structured"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("EXCEEDED") && text.contains("holds") && text.contains('\u{2588}'), "{text}");
+    assert_eq!(audit(&["--structured", "--design", "dp-conse"]).0, Some(1));
+    let (code, json) = audit(&["--structured", "--design", "interim", "--json"]);
+    assert_eq!(code, Some(0));
+    let lines: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(lines.as_array().unwrap().iter().all(|f| f["verdict"] == "holds"), "{json}");
+    assert_eq!(audit(&["--design", "exp3"]).0, Some(2));
 }

@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser};
 use equipoise::host::simulate::command as simulate;
 use equipoise::host::terminal::commands::{custodian, log, say, ward};
 use equipoise::host::terminal::{demo, start};
-use equipoise::host::{device, normality, pareto, planner, sample};
+use equipoise::host::{audit, device, normality, pareto, planner, sample};
 
 /// A bedside randomizer for clinical trials: adaptive, and private by proof.
 ///
@@ -40,6 +40,8 @@ enum Command {
     Status(ward::StatusArgs),
     /// Run the device on this machine, with its flash in a file
     Device(device::DeviceArgs),
+    /// Hold the privacy of the designs against what they claim
+    Audit(audit::AuditArgs),
     /// Make a custodian's key
     Keygen(custodian::KeygenArgs),
     /// Begin a trial on a blank device
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         Command::Lost(args) => ward::lost(&args),
         Command::Status(args) => ward::status(&args),
         Command::Device(args) => device::run(&args),
+        Command::Audit(args) => audit::run(&args),
         Command::Keygen(args) => custodian::keygen(&args),
         Command::Provision(args) => custodian::provision(&args),
         Command::Close(args) => custodian::close(&args),

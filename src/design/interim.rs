@@ -223,7 +223,7 @@ impl Feature {
         self.trailing = self.dropped.unwrap_or(lower);
         // The second half needs neither ledger nor evidence of the first.
         self.ledger = [0; 4];
-        self.evidence = [[0; STAKES]; 2];
+        self.evidence = Evidence::NONE;
     }
 
     /// The effect from the second half's ledger after `looks` looks at it.

@@ -15,3 +15,4 @@ pub mod plots;
 pub mod sample;
 pub mod simulate;
 pub mod terminal;
+pub mod virtual_board;

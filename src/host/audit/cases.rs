@@ -39,12 +39,7 @@ pub fn all(plan: Plan, delay: usize) -> impl Iterator<Item = Case> {
                 kind
             };
             let patients = (0..n).map(|k| if k == open { kinds[0] } else { next() }).collect();
-            Case { plan, patients, open, delay }
+            Case { plan, patients, open, delay, closes: true }
         })
     })
-}
-
-/// The cases of one trial: each of its patients open in turn.
-pub fn of(plan: Plan, patients: &[Patient], delay: usize) -> impl Iterator<Item = Case> {
-    (0..patients.len()).map(move |open| Case { plan, patients: patients.to_vec(), open, delay })
 }

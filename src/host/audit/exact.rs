@@ -14,7 +14,7 @@
 //! # What is seen
 //! Every arm but t's, the public status after every request, and, by [`View`]: `Ledger` the noisy increments of all
 //! cells of all features at every look (all that `interim` ever lets out, and more than any reply holds), or
-//! `Replies` the rows of a report whenever one could be asked for.
+//! `Replies` the rows of a report whenever one could be asked for, or `Arms` nothing more.
 //!
 //! # How the walk goes
 //! All sights are walked as a tree, one request at a time. A node holds, for each record, every state the trial may
@@ -65,6 +65,8 @@ pub struct Case {
     pub open: usize,
     /// A patient's outcome is recorded after this many more patients have been assigned; at most 3.
     pub delay: usize,
+    /// Is the trial followed to its close, or only to its last arm?
+    pub closes: bool,
 }
 
 /// How much is seen besides arms and status.
@@ -74,6 +76,8 @@ pub enum View {
     Ledger,
     /// The rows of the report.
     Replies,
+    /// Nothing.
+    Arms,
 }
 
 /// One request, or one step of a look.
@@ -146,6 +150,7 @@ pub fn perform(
     seen.push(trial.next_look().map_or(-1, i64::from));
     for feature in 0..trial.plan().features() {
         match (view, trial.ledger(feature)) {
+            (View::Arms, _) => {}
             (View::Ledger, Some(ledger)) => seen.extend(ledger),
             _ => {
                 let row = trial.estimate(feature).map_or([i64::MIN; 4], |estimate| {
@@ -183,6 +188,8 @@ type Belief = Vec<(u32, f64)>;
 struct States {
     numbers: HashMap<Box<[u8]>, u32>,
     trials: Vec<Small>,
+    /// Numbers these states have got elsewhere.
+    known: HashMap<u32, u32>,
 }
 
 impl States {
@@ -193,6 +200,17 @@ impl States {
         *self.numbers.entry(bytes.into()).or_insert_with(|| {
             self.trials.push(trial);
             next
+        })
+    }
+
+    /// The number of one of these states among `others`.
+    fn moved(&mut self, state: u32, others: &mut Self) -> u32 {
+        let trial = &self.trials[state as usize];
+        let known = self.known.get(&state).copied();
+        known.unwrap_or_else(|| {
+            let number = others.number(trial.clone());
+            self.known.insert(state, number);
+            number
         })
     }
 }
@@ -246,6 +264,9 @@ fn rounds(case: &Case, records: &[Record]) -> Vec<Vec<Act>> {
             rounds.push(each(&|p| Act::Assign(p.feature, k != case.open), k));
             rounds.push(vec![Act::Look; records.len()]);
         }
+        if k + 1 >= n && !case.closes {
+            return rounds;
+        }
         if k >= case.delay {
             let done = k - case.delay;
             rounds.push(each(&|p| Act::Resolve(done as u32 + 1, p.outcome), done));
@@ -271,6 +292,8 @@ fn step(
     let mut next: HashMap<NodeKey, Node> = HashMap::new();
     for node in nodes {
         let frame = frame(node, states);
+        // States of this node's children; those that settle are forgotten with it.
+        let mut fresh = States::default();
         let mut known: HashMap<(u32, Act), Vec<(f64, Branch)>> = HashMap::new();
         let mut children: BTreeMap<Sight, Node> = BTreeMap::new();
         for (r, (belief, act)) in node.iter().zip(acts).enumerate() {
@@ -278,7 +301,7 @@ fn step(
                 let trial = &states.trials[*state as usize];
                 let branches = known
                     .entry((*state, *act))
-                    .or_insert_with(|| branches(case, room, *act, trial, &frame, &mut grown));
+                    .or_insert_with(|| branches(case, room, *act, trial, &frame, &mut fresh));
                 // The arm of t is either drawn or given; given, it is an input and not an event.
                 let given = match act {
                     Act::Assign(_, false) => records[r].arm,
@@ -308,6 +331,10 @@ fn step(
                 laws.add(&weights(&child));
                 continue;
             }
+            for (state, _) in child.iter_mut().flatten() {
+                *state = fresh.moved(*state, &mut grown);
+            }
+            child.iter_mut().for_each(gather);
             match next.entry(key(&child, largest(&child))) {
                 std::collections::hash_map::Entry::Vacant(new) => {
                     new.insert(child);
@@ -335,14 +362,14 @@ fn branches(
     act: Act,
     trial: &Small,
     frame: &[(i64, i64); 4],
-    grown: &mut States,
+    fresh: &mut States,
 ) -> Vec<(f64, Branch)> {
     let raw = unmasked(trial).map_or([0; 4], |(_, cells)| cells);
     let noise: Vec<_> = frame.iter().zip(raw).map(|((low, high), cell)| (low - cell, high - cell)).collect();
     Enumerator::every(case.plan.patients(), &noise, |chance| {
         let (mut trial, mut seen) = (trial.clone(), Sight::new());
         let arm = room.perform(&mut trial, act, chance, &mut seen);
-        Branch { state: grown.number(trial), arm, seen }
+        Branch { state: fresh.number(trial), arm, seen }
     })
 }
 

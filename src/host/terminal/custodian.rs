@@ -12,11 +12,7 @@ use crate::plan::Plan;
 use crate::wire::{Claim, Reply, Request, State, TrialId, Word};
 
 /// Said when a trial of the published algorithm is begun.
-pub const DP_CONSE_NOTE: &str = "\
-Note: dp-conse is the published algorithm, and its published privacy bound does not survive an exact audit: one
-patient can move the lengths of the measuring phase in every feature at once, so the loss grows with the number of
-features (at epsilon 1 and 10 features up to 5.0), and the noise on the means spends twice what is stated.
-The design `interim` holds its epsilon. See docs/privacy.md.";
+pub const DP_CONSE_NOTE: &str = crate::host::audit::findings::DP_CONSE;
 
 /// A trial that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
