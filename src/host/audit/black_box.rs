@@ -41,9 +41,8 @@ pub struct Experiment {
 fn rows(replies: &str) -> impl Iterator<Item = (f64, u32)> {
     replies.lines().filter_map(|line| {
         let mut words = line.split('*').next()?.split_ascii_whitespace();
-        let row = (words.next()? == "ROW").then_some(())?;
+        (words.next()? == "ROW").then_some(())?;
         let [_, estimate, _, _, patients] = std::array::from_fn(|_| words.next());
-        let () = row;
         Some((estimate?.parse().ok()?, patients?.parse().ok()?))
     })
 }
