@@ -93,7 +93,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// Does nobody wait in this slot?
     #[must_use]
     pub fn is_free(&self, slot: u16) -> bool {
-        self.waiting.get(usize::from(slot)).is_none_or(|entry| entry.patient == 0)
+        self.waiting.get(usize::from(slot)).is_none_or(|entry| entry.patient() == 0)
     }
 
     /// Bytes of a part in the fixed byte form, the same under every plan.
