@@ -50,6 +50,7 @@ pub struct Register {
     codes: BTreeMap<String, u32>,
     resolved: BTreeSet<u32>,
     pending: Option<Pending>,
+    last: u32,
 }
 
 impl Register {
@@ -73,13 +74,13 @@ impl Register {
             Event::Arm { code, patient, feature, arm, .. } => {
                 let since = entry.time.parse().unwrap_or_default();
                 let (number, feature, arm) = (*patient, *feature, Arm::from_bit(*arm == 1));
-                self.codes.insert(code.clone(), number);
+                self.give(code, number);
                 self.waiting.insert(number, Patient { code: code.clone(), number, feature, arm, since });
                 self.pending = None;
             }
             Event::Refused { .. } => self.pending = None,
             Event::Unclear { code, patient, .. } => {
-                self.codes.insert(code.clone(), *patient);
+                self.give(code, *patient);
                 self.pending = None;
             }
             Event::Outcome { patient, answered, .. } | Event::Lost { patient, answered, .. } => {
@@ -90,6 +91,11 @@ impl Register {
             }
             Event::Custodian { .. } | Event::Recovered { .. } => {}
         }
+    }
+
+    fn give(&mut self, code: &str, number: u32) {
+        self.codes.insert(code.to_owned(), number);
+        self.last = self.last.max(number);
     }
 
     /// Title and plan of the trial the log is for.
@@ -137,8 +143,8 @@ impl Register {
 
     /// The largest number any patient of this log has.
     #[must_use]
-    pub fn last_number(&self) -> u32 {
-        self.codes.values().copied().max().unwrap_or(0)
+    pub const fn last_number(&self) -> u32 {
+        self.last
     }
 }
 

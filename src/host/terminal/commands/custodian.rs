@@ -1,6 +1,6 @@
 //! `keygen`, `provision`, `close`, `erase` and `report`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::{OfTrial, OnDevice, finish, say};
@@ -79,10 +79,9 @@ fn try_provision(args: &ProvisionArgs) -> Result<(), Failure> {
     let name = begun.trial.map_or_else(|| "unknown".to_owned(), |trial| trial.to_string());
     let answered = format!("OK trial={name} claim={}", begun.claim.name());
     args.custody.note(&Request::Plan(trial.plan).to_string(), &answered)?;
-    // The terminal on this machine will take this trial by itself.
-    let copy = place::trial()?;
-    let stored = copy.parent().map_or(Ok(()), std::fs::create_dir_all);
-    stored.and_then(|()| std::fs::copy(&args.trial, &copy)).map_err(|error| Failure::file(&copy, &error))?;
+    if let Err(error) = keep_copy(&args.trial) {
+        eprintln!("equipoise: no copy of the trial file was kept ({error}): name it with --trial");
+    }
     let claim = match begun.claim {
         Claim::Pure => "private by proof: no patient costs more than epsilon, delta = 0",
         Claim::Unproven => "privacy NOT proven",
@@ -91,6 +90,14 @@ fn try_provision(args: &ProvisionArgs) -> Result<(), Failure> {
     if begun.claim == Claim::Unproven {
         say(&format!("{DP_CONSE_NOTE}\n"));
     }
+    Ok(())
+}
+
+/// The terminal on this machine will take this trial by itself.
+fn keep_copy(trial: &Path) -> Result<(), Failure> {
+    let copy = place::trial()?;
+    let folder = copy.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folder.and_then(|()| std::fs::copy(trial, &copy)).map_err(|error| Failure::file(&copy, &error))?;
     Ok(())
 }
 

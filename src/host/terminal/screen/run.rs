@@ -107,9 +107,11 @@ fn keep_up(bedside: &mut Bedside, news: &Sender<News>) -> Option<News> {
     if let Some(code) = pending {
         let _ = news.send(News::Pending(code));
     }
-    let settled = bedside.status().and_then(|status| {
-        let port = bedside.client().port().unwrap_or_default().to_owned();
-        let _ = news.send(News::Connected(port));
+    let status = bedside.status();
+    if let Some(port) = bedside.client().port() {
+        let _ = news.send(News::Connected(port.to_owned()));
+    }
+    let settled = status.and_then(|status| {
         let _ = news.send(News::Progress(status));
         bedside.resume()
     });
