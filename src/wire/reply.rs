@@ -167,7 +167,10 @@ impl<'a> Reply<'a> {
 
     fn read_hello(words: &mut Words<'a>) -> Option<Self> {
         let known = words.next_word() == b"equipoise" && words.number() == Ok(PROTOCOL.into());
-        let version = core::str::from_utf8(words.next_word()).ok().filter(|v| known && !v.is_empty())?;
+        let version = core::str::from_utf8(words.next_word()).ok()?;
+        if !known || version.is_empty() || !version.bytes().all(|b| b.is_ascii_graphic()) {
+            return None;
+        }
         let state = State::named(words.next_word())?;
         let restart = match words.next_word() {
             b"" => None,
