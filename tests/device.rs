@@ -3,9 +3,12 @@
 
 mod desk;
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use desk::{Desk, Flash, KEY, PLAN, sealed};
 use equipoise::device::custody::{Key, ReportMac};
-use equipoise::device::health::{Entropy, Repeatable};
+use equipoise::device::health::{Entropy, RESEED_SAMPLES, Repeatable, START_SAMPLES};
 use equipoise::journal::strict::Tear;
 use equipoise::plan::Plan;
 use equipoise::wire::{Reply, Request, Row};
@@ -17,6 +20,16 @@ impl Entropy for Dying {
     fn sample(&mut self) -> Option<u8> {
         self.1 = self.1.saturating_sub(1);
         if self.1 == 0 { Some(0) } else { self.0.sample() }
+    }
+}
+
+/// A source that counts what is taken from it.
+struct Counting(Repeatable, Rc<Cell<usize>>);
+
+impl Entropy for Counting {
+    fn sample(&mut self) -> Option<u8> {
+        self.1.set(self.1.get() + 1);
+        self.0.sample()
     }
 }
 
@@ -223,9 +236,15 @@ fn budget_answers_a_plan_beyond_the_lifetime_budget_and_survives_erase_and_power
 
 #[test]
 fn storage_answers_everything_but_hello_once_the_flash_has_failed_and_power_up_helps() {
-    let mut desk = Desk::running(1, PLAN);
+    for (seed, tear) in [Tear::None, Tear::All, Tear::Alternating].into_iter().enumerate() {
+        storage_fails(seed as u64, tear);
+    }
+}
+
+fn storage_fails(seed: u64, tear: Tear) {
+    let mut desk = Desk::running(seed, PLAN);
     let arm = desk.assign(1, 0);
-    desk.flash.0.borrow_mut().cut_after(0, Tear::Alternating);
+    desk.flash.0.borrow_mut().cut_after(0, tear);
     assert_eq!(desk.assign(2, 0), "ERR storage until=power-up");
     desk.flash.0.borrow_mut().power_up();
     for line in
@@ -305,6 +324,18 @@ fn a_repeated_assign_gives_the_stored_arm_whatever_its_feature_also_after_power_
         assert_eq!(desk.assign(patient, 1), arm);
     }
     assert!(desk.ask("STATUS").contains("assigned=8 unresolved=8"));
+}
+
+#[test]
+fn a_device_switched_off_after_every_request_goes_on_and_on() {
+    let mut desk = Desk::running(1, "PLAN features=3 patients=200 epsilon=1");
+    for patient in 1..=200 {
+        assert!(desk.assign(patient, patient % 3).starts_with("ARM "), "{patient}");
+        desk = desk.power_up(patient.into());
+        assert_eq!(desk.ask(&format!("OUTCOME {patient} 1")), format!("OK {patient}"));
+        desk = desk.power_up(patient.into());
+    }
+    assert!(desk.ask("REPORT").contains("END 3 "));
 }
 
 #[test]
@@ -535,6 +566,22 @@ fn the_noise_is_drawn_and_the_look_done_before_the_next_request() {
     desk.assign(2, 1);
     assert_eq!(desk.device.rest(), Rest::Looked);
     assert!(desk.ask("STATUS").contains("phase=measure looks=1 next-look=close"));
+}
+
+#[test]
+fn every_patient_costs_one_sample_and_every_look_a_new_seed() {
+    let taken = Rc::new(Cell::new(0));
+    let mut desk = Desk::<_>::on(Flash::new(), Counting(Repeatable::new(1), Rc::clone(&taken)));
+    desk.provision(PLAN);
+    assert_eq!(taken.get(), START_SAMPLES);
+    for patient in 1..=20 {
+        desk.assign(patient, 0);
+        desk.assign(patient, 0);
+        desk.ask(&format!("OUTCOME {patient} 1"));
+        desk.settle();
+        let looks = usize::from(patient >= 10) + usize::from(patient == 20);
+        assert_eq!(taken.get(), START_SAMPLES + patient as usize + looks * RESEED_SAMPLES, "{patient}");
+    }
 }
 
 #[test]

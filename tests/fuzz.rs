@@ -183,7 +183,13 @@ fn the_device_answers_any_line_with_lines_of_the_protocol() {
             );
         }
         trials += u32::from(sent.starts_with(b"OK trial="));
-        assert_ne!(desk.device.state(), State::Fault, "input {input}: {}", String::from_utf8_lossy(&line));
+        let misuse = desk.flash.0.borrow().misuse();
+        assert_ne!(
+            desk.device.state(),
+            State::Fault,
+            "input {input}: {} {misuse:?}",
+            String::from_utf8_lossy(&line)
+        );
         // Now and then the power fails; a device whose lifetime budget is spent is replaced.
         if fuzz.below(100) == 0 {
             desk = desk.power_up(input);

@@ -3,11 +3,12 @@
 //! program (CRC-16 with polynomial 0x1021 and start 0xFFFF).
 
 use equipoise::design::Arm;
+use equipoise::device::custody::{Key, ReportMac};
 use equipoise::plan::{Design, Plan, Ratio};
 use equipoise::trial::Phase;
 use equipoise::wire::{
     Claim, LINE_LIMIT, Lock, Micro, NextLook, Refusal, Reply, Request, Restart, Row, State, Status, Tag,
-    TrialId, Word,
+    TrialId, Word, unhex,
 };
 
 const TRIAL: TrialId = TrialId([0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF]);
@@ -242,4 +243,19 @@ fn a_plan_too_long_for_a_line_is_not_sent_at_all() {
     let long =
         plan("features=64 patients=10000000 epsilon=999983/1000000 alpha=999983/1000000 beta=999983/1000000");
     assert_eq!(Request::Plan(long).to_line(), None);
+}
+
+/// Computed by another program from the header of `equipoise::wire`.
+#[test]
+fn the_custodians_answer_and_the_mac_of_a_report_are_these_bytes() {
+    let key = Key::new(counting());
+    let answer = b"4871c0db4f34ab1db21de735a102d5ce9fe6e0ab1afb9f034340e5d5f638605f";
+    assert_eq!(Some(key.answer(&[0xA5; 16])), unhex(answer));
+    let mut mac = ReportMac::new(&key.report_key(), TRIAL, &plan("features=10 patients=20000 epsilon=1"));
+    let (low, high) = (Micro(-1_000_000), Micro(1));
+    mac.row(&Row { feature: 0, estimate: Micro(-123_456), low, high, patients: 0 });
+    let (low, high) = (Micro(250_000), Micro(750_000));
+    mac.row(&Row { feature: 63, estimate: Micro(500_000), low, high, patients: 812 });
+    let signed = b"b9b897125b7deba0170cc74476b5d6d078fb4562705b70493517d2c29ebf864c";
+    assert_eq!(Some(mac.finish(2)), unhex(signed));
 }

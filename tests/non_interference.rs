@@ -4,7 +4,7 @@
 //! later - are run through the whole device with a scripted chance: every other patient's coin is a function of the
 //! patient alone, and the noise of the window that t's outcome fell into makes up for the difference, so that the noisy
 //! ledger is the same. Then every byte that the device sends, errors and reports included, must be equal, but for t's
-//! own `ARM` lines. (When it is sent is for the firmware to keep equal.)
+//! own `ARM` lines; and so must the number of flash operations behind every reply, of which its time is made.
 
 mod desk;
 
@@ -124,7 +124,7 @@ impl Chance for Scripted {
     }
 }
 
-/// One whole trial: what came back for every line, of t's own arm nothing.
+/// One whole trial: what came back for every line, of t's own arm nothing, and the flash operations behind it.
 fn transcript(seed: u64, t: Patient, made_up: bool) -> Vec<String> {
     SCRIPT.set(Some(Script { seed, t, arm: 0, made_up, patient: 0, draws: 0 }));
     let mut desk = Desk::<_, Scripted>::on(Flash::new(), Repeatable::new(1));
@@ -133,12 +133,14 @@ fn transcript(seed: u64, t: Patient, made_up: bool) -> Vec<String> {
     let mut seen = Vec::new();
     let own_arm = format!("ARM {} ", t.number);
     let mut say = |line: String| {
+        let before = desk.flash.0.borrow().operations();
         let mut sent = String::from_utf8(desk.send(sealed(&line).as_bytes())).unwrap();
         if let Some(arm) = sent.strip_prefix(&own_arm) {
             with(|script| script.arm = usize::from(arm.starts_with('1')));
             sent.clear();
         }
-        seen.push(sent);
+        let work = desk.flash.0.borrow().operations() - before;
+        seen.push(format!("{sent}|{work}"));
     };
     let settle = |patient: u32, y: Option<u32>| {
         y.map_or_else(|| format!("LOST {patient}"), |y| format!("OUTCOME {patient} {y}"))

@@ -37,7 +37,7 @@ const MILLION: u64 = 1_000_000;
 const REPORT_LABEL: &[u8] = b"equipoise report 1";
 
 /// A key of the custodian. It cannot be printed.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Key([u8; MAC_BYTES]);
 
 impl fmt::Debug for Key {
@@ -85,7 +85,7 @@ impl Key {
 }
 
 /// What is stored of the custodian: the key, if set, and the odometer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Custody {
     key: Option<Key>,
     /// Epsilon spent, in millionths.

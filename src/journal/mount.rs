@@ -72,6 +72,9 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         self.oldest = newest.oldest;
         self.floor = header.oldest;
         self.swept = header.swept;
+        // The header was written before its transaction let go of older pages. Without this a device that is switched off
+        // after every page turn would never let go of any.
+        self.retire().map_err(MountError::Repair)?;
         if survey.finished && scrubbed && closed && !header.purging {
             return Ok(());
         }

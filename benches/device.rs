@@ -1,0 +1,67 @@
+//! Requests per second of `Device::handle_line`, on a flash in memory and with room for 64 features.
+//!
+//! `cargo bench --bench device`; the line `thrpt` gives requests (elements) per second. Every request is a line with its
+//! checksum, every reply is formatted, and what it says is on the flash in memory, journal and all.
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use equipoise::device::health::Repeatable;
+use equipoise::device::{Device, Held, Rest};
+use equipoise::host::virtual_board::Flash;
+use equipoise::wire::{Request, Tag};
+
+const PATIENTS: u32 = 100;
+
+type Board = Device<Box<Held>, Flash, Repeatable>;
+
+fn line(request: &Request) -> Vec<u8> {
+    request.to_line().map_or_else(Vec::new, |line| line.as_bytes().trim_ascii_end().to_vec())
+}
+
+fn running(features: u8) -> Board {
+    let mut board = Board::new(Box::new(Held::BLANK), Flash::in_memory(64), Repeatable::new(1), None);
+    let plan = format!("PLAN features={features} patients=1000000 epsilon=1");
+    for text in [Request::Key([0x5A; 32]).to_string(), plan] {
+        board.handle_line(text.as_bytes(), &mut |_| ());
+    }
+    while board.rest() != Rest::Idle {}
+    board
+}
+
+fn device(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("handle_line");
+    group.sample_size(30);
+    for features in [1, 10, 64] {
+        let lines: Vec<Vec<u8>> = (1..=PATIENTS)
+            .flat_map(|patient| {
+                let tag = Some(Tag(patient));
+                let feature = patient % u32::from(features);
+                [Request::Assign { patient, feature, tag }, Request::Outcome { patient, y: patient % 2 }]
+            })
+            .map(|request| line(&request))
+            .collect();
+        group.throughput(Throughput::Elements(lines.len() as u64));
+        group.bench_function(format!("ASSIGN and OUTCOME in turn, {features} features"), |b| {
+            let work = |mut board: Board| {
+                let mut sent = 0;
+                for line in &lines {
+                    board.handle_line(line, &mut |reply| sent += reply.len());
+                }
+                (board, sent)
+            };
+            b.iter_batched(|| running(features), work, BatchSize::PerIteration);
+        });
+    }
+    let status = line(&Request::Status);
+    group.throughput(Throughput::Elements(1));
+    let mut board = running(10);
+    group.bench_function("STATUS", |b| {
+        b.iter(|| {
+            let mut sent = 0;
+            board.handle_line(&status, &mut |reply| sent += reply.len());
+            sent
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, device);
+criterion_main!(benches);
