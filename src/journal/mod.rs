@@ -1,6 +1,81 @@
 //! Durable state on NOR flash: a log of small values ("parts"), one atomic transaction per accepted request.
+//!
+//! # What is promised
+//! The flash is any [`MultiwriteNorFlash`] with words of 4 bytes, pages of 1 to 8 KB and at least [`MIN_PAGES`] pages. A word
+//! is written at most twice between erases, torn writes counted, and the second write only clears bits.
+//! * **All or nothing.** After a power cut at any word write or erase, in a commit or in a recovery, the parts are as
+//!   before the commit or as after it; once [`Journal::commit`] has returned, as after it.
+//! * **No silent loss.** [`Journal::mount`] repairs what a power cut can leave behind and nothing else. Where committed data
+//!   is missing or changed it fails, gives the flash back and changes nothing.
+//! * **Secret parts leave no trace.** Once a newer value of a secret part is committed, older ones are overwritten with
+//!   zeros, or their page is erased, before the commit returns; after a power cut, before the mount returns. The same goes
+//!   for values of a transaction that was not committed.
+//! * **Nothing private in the number of operations.** It depends on which parts are touched, on their lengths, and on the
+//!   history of both; never on values.
+//! * **Even wear**: pages are used in a circle. RAM: some 620 bytes next to the flash driver; no allocation, no panic.
+//!
+//! # Format
+//! Words are little endian. Pages are numbered from 1 in the order of their opening; page `s` lies at `s mod pages`.
+//! ```text
+//! page    seq: u32 | delta: 16, tail: 12, 0: 2, purging: 1, open: 1 | swept: u32 | checksum | records .. | blank
+//! record  words: 12, items: 12, 0: 6, last: 1, unmarked: 1 | descriptors, 16 bits each: key: 9, length / 2: 7
+//!         | bytes of the open parts, padded to a word | blocks of the secret parts | commit
+//! block   bytes padded to a word | checksum           (none for an absent part)
+//! ```
+//! * `delta`: the log begins at page `seq - delta`. `tail`: so many words of the page before count. `swept`: see below.
+//! * `commit` is the checksum of the record without its blocks, its top bit cleared so that it is never blank: the word
+//!   written last makes the record valid. A transaction is one record in each of one or more consecutive pages;
+//!   the `last` one commits it.
+//! * Checksums are CRC-32 and begin with where they stand (page, word), page headers with the format and the number of parts:
+//!   bytes of another place, an earlier round or another layout never pass.
+//! * Second writes: `unmarked` is cleared when the transaction is committed, `open` when a later page holds something
+//!   committed, a superseded block becomes zeros. The first two change one bit, so they cannot be torn.
+//!
+//! # Old pages
+//! Values are rewritten in turn: every page opened takes along the next few parts, in the circle of keys, as part of the
+//! transaction that opens it. `swept` counts them. As soon as all parts have been rewritten since a page, the
+//! log no longer needs it. How many are taken (`Journal::pace`) depends on lengths only. A transaction erases nothing
+//! that its own failure would need: the log it starts from stays whole until it is committed, so a large one needs
+//! room beforehand ([`Journal::make_room`]).
+//!
+//! # Recovery, and why it is right
+//! The newest page is the valid header with the highest number; the log runs from there back by `delta`. Everything in it
+//! up to each `tail` must be valid. What follows the last committed transaction is void; a cut explains it if
+//! - in the newest page, all words of a record up to some word are right, that word has lost only some of the bits it
+//!   was to lose, and everything behind is blank; or
+//! - the newest page holds no committed record and the page before is still `open`: then its opening was cut, or
+//!   its erase in an earlier recovery, and it may hold anything.
+//!
+//! Anything else is damage: a record in the middle, a `closed` page without successor, a marked record that is not valid,
+//! a value that fails its checksum with no later one, a key without value. (Undetectable are words that turn blank
+//! again at the very end of the log, mark included; no log can tell them from a cut before.)
+//!
+//! If the end of the log is exactly as a finished commit leaves it, mounting writes nothing, and the next commit opens a
+//! new page: nothing is ever appended to a page of an earlier power-up, where a word that reads blank may have been
+//! written. Otherwise void pages are erased, last first, and a purge follows: all parts are rewritten into
+//! fresh pages, page by page, each one a transaction of its own, and then every other page is erased. The torn words and
+//! unfinished scrubs are gone with their pages; in place they could not be finished without a third write.
+//! Pages opened by a purge say so (`purging`), and the purge ends with one that does not: until then it is started again.
+//!
+//! Blank flash that reads 0x00 is no special case: a page is always erased before it is opened, and blankness only matters
+//! on a region without any valid header. That one is new if at most one page is neither all ones nor all zeros
+//! (its first erase or header torn); two pages with headers exist before anything is committed.
+//!
+//! # How long it lasts
+//! With 64 features and 128 waiting patients (`device::Held`), the interim design:
+//! ```text
+//! all parts       46 custody + 44 plan + 14 progress + 128 * 14 waiting + 64 * (42 tally + 104 ledger) = 11,240 bytes
+//! rewritten       11,240 / (64 - 5 spare) = 190 bytes a page of 1 KB; 11,240 / (16 - 5) = 1,022 a page of 4 KB
+//! a patient       ASSIGN 36 + OUTCOME 52 = 88 bytes: header 4, descriptors 4, parts, commit 4
+//! left in a page  1,024 - 16 header - 190 = 818 bytes: 9.3 patients, 110 bytes of flash each
+//! 64 KB           64 pages * 20,000 erases * 9.3 = 11.9 million patients; 16 pages of 4 KB: 11.1 million
+//! ```
+//! `benches/journal.rs` measures it, full words and page ends included: 113 bytes a patient and 11.6 million patients, 120
+//! and 10.9 million with pages of 4 KB. A look rewrites tallies and ledgers, 9.4 KB, after making room: 20 erases, as many
+//! as 180 patients. A power-up costs one page, one after an unfinished commit up to a round of the region.
 
 mod keys;
+mod log;
 mod mount;
 mod record;
 mod region;
@@ -10,8 +85,9 @@ pub mod strict;
 use embedded_storage::nor_flash::{MultiwriteNorFlash, NorFlashErrorKind};
 
 pub use keys::Keys;
-use record::{Record, Shape};
-use region::{HEADER, Header, Region};
+use log::Sweep;
+use record::Shape;
+use region::Region;
 
 /// Keys are below this.
 pub const MAX_KEYS: usize = 288;
@@ -19,8 +95,6 @@ pub const MAX_KEYS: usize = 288;
 pub const MAX_PART: usize = 160;
 /// Fewest pages of a region.
 pub const MIN_PAGES: u32 = 8;
-/// Pages of the region that the log leaves free in the long run.
-const SPARE_PAGES: u32 = 5;
 
 /// What the journal keeps: a fixed set of small values, each under a key, held in RAM by the device.
 pub trait Parts {
@@ -94,15 +168,6 @@ impl From<NorFlashErrorKind> for MountError {
     fn from(kind: NorFlashErrorKind) -> Self {
         Self::Flash(kind)
     }
-}
-
-/// How many parts are rewritten in turn at the opening of a page.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sweep {
-    /// As many as keep the log within the region for ever.
-    Pace,
-    /// As many as fit.
-    Page,
 }
 
 /// Durable parts on a region of flash.
@@ -202,204 +267,5 @@ impl<F: MultiwriteNorFlash> Journal<F> {
     /// Gives the flash back.
     pub fn release(self) -> F {
         self.region.flash
-    }
-
-    /// Half a page in words: the limit of a small transaction, and of the parts rewritten at its page turn, so that
-    /// both fit into one page.
-    const HALF: u16 = (Region::<F>::PAGE - HEADER) / 2;
-
-    /// Pages that must not be erased.
-    fn length(&self) -> u32 {
-        self.newest.saturating_add(1).saturating_sub(self.floor)
-    }
-
-    fn transact<P: Parts>(&mut self, parts: &P, keys: Keys, turn: Option<Sweep>) -> Result<(), Error> {
-        if self.broken {
-            return Err(Error::Broken);
-        }
-        self.broken = true;
-        self.append(parts, keys, turn)?;
-        self.roomy = false;
-        self.broken = false;
-        Ok(())
-    }
-
-    /// Writes the records of one transaction, the parts of `keys` and those rewritten at every page turn, and then
-    /// settles what a commit entails.
-    fn append<P: Parts>(&mut self, parts: &P, mut keys: Keys, turn: Option<Sweep>) -> Result<(), Error> {
-        let begin = (self.newest, self.tail);
-        if let Some(sweep) = turn {
-            self.turn(parts, &mut keys, sweep)?;
-        }
-        let last = loop {
-            let fitting = self.fitting(parts, &keys);
-            if !fitting.is_empty() || keys.is_empty() {
-                fitting.iter().for_each(|key| keys.remove(key));
-                let place = (self.newest, self.tail);
-                let record = Record::write(&mut self.region, parts, &fitting, place, keys.is_empty())?;
-                self.tail = record.end();
-                if keys.is_empty() {
-                    break record;
-                }
-            }
-            self.turn(parts, &mut keys, Sweep::Pace)?;
-        };
-        last.mark(&mut self.region)?;
-        if self.newest > begin.0 {
-            for seq in begin.0.max(self.oldest)..self.newest {
-                self.region.close(seq)?;
-            }
-            self.floor = self.oldest;
-            self.retire()?;
-        }
-        self.scrub(parts, begin)
-    }
-
-    /// The keys, from the lowest, that fit as one record into what is left of the page.
-    fn fitting<P: Parts>(&self, parts: &P, keys: &Keys) -> Keys {
-        let mut shape = Shape::default();
-        let left = if self.sealed { 0 } else { Region::<F>::PAGE.saturating_sub(self.tail) };
-        keys.iter()
-            .take_while(|key| {
-                shape = shape.with_part(parts, *key);
-                shape.words() <= left
-            })
-            .collect()
-    }
-    /// Opens the next page and adds the parts to be rewritten there to `keys`. The header it writes, and what may be
-    /// erased for it, go by the log as it was before the transaction.
-    fn turn<P: Parts>(&mut self, parts: &P, keys: &mut Keys, sweep: Sweep) -> Result<(), Error> {
-        let next = self.newest.saturating_add(1);
-        if next - self.floor >= self.region.pages {
-            return Err(Error::Full);
-        }
-        if !self.ahead {
-            self.region.erase(next)?;
-        }
-        self.ahead = false;
-        let (quota, limit) = match sweep {
-            Sweep::Pace => (self.pace(parts, next)?, Self::HALF),
-            Sweep::Page => (u16::MAX, Region::<F>::PAGE - HEADER),
-        };
-        let (mut shape, count) = (Shape::default(), u32::from(self.region.count));
-        for swept in self.swept..self.swept.saturating_add(count) {
-            let key = (swept % count) as u16;
-            let grown = shape.with_part(parts, key);
-            if shape.words() >= quota || grown.words() > limit {
-                break;
-            }
-            keys.insert(key);
-            shape = grown;
-            self.swept = swept + 1;
-        }
-        let (oldest, tail, swept, purging) = (self.oldest, self.tail, self.swept, self.purging);
-        self.region.open(&Header { seq: next, oldest, tail, swept, purging, closed: false })?;
-        self.newest = next;
-        self.tail = HEADER;
-        self.sealed = false;
-        Ok(())
-    }
-
-    /// Words of parts to rewrite at this page turn: enough to rewrite all of them once while the log runs through the
-    /// region, and enough to leave the oldest page in time.
-    fn pace<P: Parts>(&mut self, parts: &P, next: u32) -> Result<u16, Error> {
-        let count = u32::from(self.region.count);
-        let needed = match self.newest >= self.oldest {
-            true => self.header(self.oldest)?.swept.saturating_add(count).saturating_sub(self.swept),
-            false => 0,
-        };
-        let (mut all, mut due) = (Shape::default(), Shape::default());
-        for index in 0..count {
-            all = all.with_part(parts, (self.swept.wrapping_add(index) % count) as u16);
-            if index < needed {
-                due = all;
-            }
-        }
-        let turns = (self.oldest + self.region.pages).saturating_sub(next).saturating_sub(1);
-        let steady = u32::from(all.words()).div_ceil(self.region.pages - SPARE_PAGES);
-        let urgent = u32::from(due.words()).div_ceil(turns.saturating_sub(2).max(1));
-        Ok(steady.max(urgent).min(u32::from(u16::MAX)) as u16)
-    }
-
-    fn header(&mut self, seq: u32) -> Result<Header, Error> {
-        self.region.header(seq)?.filter(|header| header.seq == seq).ok_or(Error::Broken)
-    }
-
-    /// Moves the start of the log past pages whose parts have all been rewritten since; two pages always stay.
-    fn retire(&mut self) -> Result<(), Error> {
-        while self.newest > self.oldest.saturating_add(1)
-            && self.swept.wrapping_sub(self.header(self.oldest)?.swept) >= u32::from(self.region.count)
-        {
-            self.oldest += 1;
-        }
-        Ok(())
-    }
-
-    /// After a commit of everything from `begin` on: overwrites the values of secret parts that it superseded, and
-    /// those that it holds twice.
-    fn scrub<P: Parts>(&mut self, parts: &P, begin: (u32, u16)) -> Result<(), Error> {
-        for seq in begin.0.max(1)..=self.newest {
-            let limit = if seq == self.newest { self.tail } else { self.header(seq + 1)?.tail };
-            let mut at = if seq == begin.0 { begin.1 } else { HEADER };
-            while let Some(record) = Record::read(&mut self.region, parts, (seq, at), limit)? {
-                let mut items = record.items();
-                while let Some(item) = items.next(&mut self.region, parts)? {
-                    if item.secret {
-                        self.supersede(parts, &item, (seq, at))?;
-                    }
-                }
-                at = record.end();
-            }
-        }
-        Ok(())
-    }
-
-    /// The last value of a secret part is now in the record at `place`: overwrites the one before it.
-    fn supersede<P: Parts>(
-        &mut self,
-        parts: &P,
-        item: &record::Item,
-        place: (u32, u16),
-    ) -> Result<(), Error> {
-        let old = self.places.get(usize::from(item.key)).copied().unwrap_or(NOWHERE);
-        if old != NOWHERE {
-            // The page's number in the log: the newest one that lies there.
-            let page = u32::from(old / Region::<F>::PAGE);
-            let seq = self.newest - self.region.slot(self.newest + self.region.pages - page);
-            // A page that is to be erased whole needs no scrubbing.
-            if seq > self.doomed
-                && let Some(old) = self.find(parts, item.key, (seq, old % Region::<F>::PAGE))?
-            {
-                old.scrub(&mut self.region, seq)?;
-            }
-        }
-        let word = self.region.slot(place.0) as u16 * Region::<F>::PAGE + place.1;
-        self.set_place(item.key, if item.len > 0 { word } else { NOWHERE });
-        Ok(())
-    }
-
-    fn set_place(&mut self, key: u16, place: u16) {
-        if let Some(known) = self.places.get_mut(usize::from(key)) {
-            *known = place;
-        }
-    }
-
-    /// A part in the record at `place`.
-    fn find<P: Parts>(
-        &mut self,
-        parts: &P,
-        key: u16,
-        place: (u32, u16),
-    ) -> Result<Option<record::Item>, Error> {
-        let Some(record) = Record::read(&mut self.region, parts, place, Region::<F>::PAGE)? else {
-            return Ok(None);
-        };
-        let mut items = record.items();
-        while let Some(item) = items.next(&mut self.region, parts)? {
-            if item.key == key {
-                return Ok(Some(item));
-            }
-        }
-        Ok(None)
     }
 }

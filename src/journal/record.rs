@@ -279,11 +279,9 @@ impl Item {
         seq: u32,
         bytes: &'b mut [u8; MAX_PART],
     ) -> Result<&'b [u8], NorFlashErrorKind> {
-        let mut offset = self.offset;
-        for byte in bytes.iter_mut().take(self.len) {
+        for (offset, byte) in (self.offset..).zip(bytes.iter_mut().take(self.len)) {
             let word = region.word(seq, offset / WORD as u16)?.to_le_bytes();
             *byte = word.get(usize::from(offset) % WORD).copied().unwrap_or_default();
-            offset += 1;
         }
         Ok(bytes.get(..self.len).unwrap_or_default())
     }

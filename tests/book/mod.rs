@@ -122,42 +122,69 @@ pub enum Step {
 pub use Step::{Assign, Days, Erase, Look, Outcome, Rest};
 
 impl Step {
-    /// Changes the book and makes it durable.
-    pub fn take(self, journal: &mut Journal<Flash>, book: &mut Book) -> Result<(), Error> {
-        let touched: Vec<u16> = match self {
-            Assign(w) => [PROGRESS, WAITING.start + w].into(),
-            Outcome(w, t) => [WAITING.start + w, TALLIES.start + t].into(),
+    fn touched(self) -> Keys {
+        match self {
+            Assign(w) => [PROGRESS, WAITING.start + w].into_iter().collect(),
+            Outcome(w, t) => [WAITING.start + w, TALLIES.start + t].into_iter().collect(),
             Look => [PROGRESS].into_iter().chain(TALLIES).chain(LEDGERS).collect(),
             Erase => (0..KEYS).collect(),
+            Rest | Days(_) => Keys::NONE,
+        }
+    }
+
+    /// Changes the book.
+    pub fn change(self, book: &mut Book) {
+        match self {
+            Outcome(w, t) => {
+                book.clear([WAITING.start + w]);
+                book.renew([TALLIES.start + t]);
+            }
+            Erase => {
+                book.clear(0..KEYS);
+                book.renew([PROGRESS]);
+            }
+            _ => book.renew(self.touched().iter()),
+        }
+    }
+
+    /// Changes the book and makes it durable.
+    pub fn take(self, journal: &mut Journal<Flash>, book: &mut Book) -> Result<(), Error> {
+        self.take_with(journal, book, None)
+    }
+
+    /// The same, with every byte of every value set to this one.
+    pub fn take_with(
+        self,
+        journal: &mut Journal<Flash>,
+        book: &mut Book,
+        byte: Option<u8>,
+    ) -> Result<(), Error> {
+        match self {
             Rest => return journal.rest().map(drop),
             Days(days) => {
                 return (0..days).try_for_each(|day| {
-                    Assign(day % 4).take(journal, book)?;
-                    Outcome(day % 4, day % 3).take(journal, book)
+                    Assign(day % 4).take_with(journal, book, byte)?;
+                    Outcome(day % 4, day % 3).take_with(journal, book, byte)
                 });
             }
-        };
-        if matches!(self, Look | Erase) {
-            journal.make_room(book)?;
+            Look | Erase => journal.make_room(book)?,
+            Assign(_) | Outcome(..) => {}
+        }
+        self.change(book);
+        if let Some(byte) = byte {
+            book.values.iter_mut().for_each(|value| value.fill(byte));
         }
         match self {
-            Outcome(w, _) => book.clear([WAITING.start + w]),
-            Erase => book.clear(0..KEYS),
-            _ => {}
+            Erase => journal.purge(book, &self.touched()),
+            _ => journal.commit(book, &self.touched()),
         }
-        match self {
-            Outcome(_, t) => book.renew([TALLIES.start + t]),
-            Erase => book.renew([PROGRESS]),
-            _ => book.renew(touched.iter().copied()),
-        }
-        let touched: Keys = touched.into_iter().collect();
-        if self == Erase { journal.purge(book, &touched) } else { journal.commit(book, &touched) }
     }
 }
 
 pub type Mounted = Result<(Journal<Flash>, Book), (MountError, Flash)>;
 
 /// Switches the power on.
+#[allow(clippy::result_large_err, reason = "it is the flash that comes back")]
 pub fn mount(mut flash: Flash, ledger: usize) -> Mounted {
     flash.power_up();
     let mut book = Book::blank(ledger);

@@ -1,0 +1,214 @@
+//! Writing: one transaction after the other, page turns, and what a commit entails.
+
+use embedded_storage::nor_flash::MultiwriteNorFlash;
+
+use super::record::{Item, Record, Shape};
+use super::region::{HEADER, Header, Region};
+use super::{Error, Journal, Keys, NOWHERE, Parts};
+
+/// Pages of the region that the log leaves free in the long run: one to be opened, one because the header on flash
+/// lags behind by a turn, and two for what does not divide evenly.
+const SPARE_PAGES: u32 = 4;
+
+/// How many parts are rewritten in turn at the opening of a page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sweep {
+    /// As many as keep the log within the region for ever.
+    Pace,
+    /// As many as fit.
+    Page,
+}
+
+impl<F: MultiwriteNorFlash> Journal<F> {
+    /// Half a page in words: the limit of a small transaction, and of the parts rewritten at its page turn, so that
+    /// both fit into one page.
+    pub(super) const HALF: u16 = (Region::<F>::PAGE - HEADER) / 2;
+
+    /// Pages that must not be erased.
+    pub(super) fn length(&self) -> u32 {
+        self.newest.saturating_add(1).saturating_sub(self.floor)
+    }
+
+    pub(super) fn transact<P: Parts>(
+        &mut self,
+        parts: &P,
+        keys: Keys,
+        turn: Option<Sweep>,
+    ) -> Result<(), Error> {
+        if self.broken {
+            return Err(Error::Broken);
+        }
+        self.broken = true;
+        self.append(parts, keys, turn)?;
+        self.roomy = false;
+        self.broken = false;
+        Ok(())
+    }
+
+    /// Writes the records of one transaction, the parts of `keys` and those rewritten at every page turn, and then
+    /// settles what a commit entails.
+    fn append<P: Parts>(&mut self, parts: &P, mut keys: Keys, turn: Option<Sweep>) -> Result<(), Error> {
+        let begin = (self.newest, self.tail);
+        if let Some(sweep) = turn {
+            self.turn(parts, &mut keys, sweep)?;
+        }
+        let last = loop {
+            let fitting = self.fitting(parts, &keys);
+            if !fitting.is_empty() || keys.is_empty() {
+                fitting.iter().for_each(|key| keys.remove(key));
+                let place = (self.newest, self.tail);
+                let record = Record::write(&mut self.region, parts, &fitting, place, keys.is_empty())?;
+                self.tail = record.end();
+                if keys.is_empty() {
+                    break record;
+                }
+            }
+            self.turn(parts, &mut keys, Sweep::Pace)?;
+        };
+        last.mark(&mut self.region)?;
+        if self.newest > begin.0 {
+            for seq in begin.0.max(self.oldest)..self.newest {
+                self.region.close(seq)?;
+            }
+            self.floor = self.oldest;
+            self.retire()?;
+        }
+        self.scrub(parts, begin)
+    }
+
+    /// The keys, from the lowest, that fit as one record into what is left of the page.
+    fn fitting<P: Parts>(&self, parts: &P, keys: &Keys) -> Keys {
+        let mut shape = Shape::default();
+        let left = if self.sealed { 0 } else { Region::<F>::PAGE.saturating_sub(self.tail) };
+        keys.iter()
+            .take_while(|key| {
+                shape = shape.with_part(parts, *key);
+                shape.words() <= left
+            })
+            .collect()
+    }
+    /// Opens the next page and adds the parts to be rewritten there to `keys`. The header it writes, and what may be
+    /// erased for it, go by the log as it was before the transaction.
+    fn turn<P: Parts>(&mut self, parts: &P, keys: &mut Keys, sweep: Sweep) -> Result<(), Error> {
+        let next = self.newest.saturating_add(1);
+        if next - self.floor >= self.region.pages {
+            return Err(Error::Full);
+        }
+        if !self.ahead {
+            self.region.erase(next)?;
+        }
+        self.ahead = false;
+        let (quota, limit) = match sweep {
+            Sweep::Pace => (self.pace(parts, next)?, Self::HALF),
+            Sweep::Page => (u16::MAX, Region::<F>::PAGE - HEADER),
+        };
+        let (mut shape, count) = (Shape::default(), u32::from(self.region.count));
+        for swept in self.swept..self.swept.saturating_add(count) {
+            let key = (swept % count) as u16;
+            let grown = shape.with_part(parts, key);
+            // To the nearest part: on average exactly the quota.
+            if shape.words().saturating_add(grown.words()) / 2 >= quota || grown.words() > limit {
+                break;
+            }
+            keys.insert(key);
+            shape = grown;
+            self.swept = swept + 1;
+        }
+        let (oldest, tail, swept, purging) = (self.oldest, self.tail, self.swept, self.purging);
+        self.region.open(&Header { seq: next, oldest, tail, swept, purging, closed: false })?;
+        self.newest = next;
+        self.tail = HEADER;
+        self.sealed = false;
+        Ok(())
+    }
+
+    /// Words of parts to rewrite at the opening of page `next`, so that every page of the log is left in time: what must
+    /// be rewritten until then, spread evenly over the page turns until its place is needed again.
+    fn pace<P: Parts>(&mut self, parts: &P, next: u32) -> Result<u16, Error> {
+        let count = u32::from(self.region.count);
+        let (mut due, mut index, mut quota) = (Shape::default(), 0, 0);
+        for seq in self.oldest..=self.newest {
+            let needed = self.header(seq)?.swept.saturating_add(count).saturating_sub(self.swept);
+            while index < needed.min(count) {
+                due = due.with_part(parts, (self.swept.wrapping_add(index) % count) as u16);
+                index += 1;
+            }
+            let turns =
+                seq.saturating_add(self.region.pages).saturating_sub(next).saturating_sub(SPARE_PAGES);
+            quota = due.words().div_ceil(turns.clamp(1, u32::from(u16::MAX)) as u16).max(quota);
+        }
+        Ok(quota)
+    }
+
+    fn header(&mut self, seq: u32) -> Result<Header, Error> {
+        self.region.header(seq)?.filter(|header| header.seq == seq).ok_or(Error::Broken)
+    }
+
+    /// Moves the start of the log past pages whose parts have all been rewritten since; two pages always stay.
+    fn retire(&mut self) -> Result<(), Error> {
+        while self.newest > self.oldest.saturating_add(1)
+            && self.swept.wrapping_sub(self.header(self.oldest)?.swept) >= u32::from(self.region.count)
+        {
+            self.oldest += 1;
+        }
+        Ok(())
+    }
+
+    /// After a commit of everything from `begin` on: overwrites the values of secret parts that it superseded, and
+    /// those that it holds twice.
+    fn scrub<P: Parts>(&mut self, parts: &P, begin: (u32, u16)) -> Result<(), Error> {
+        for seq in begin.0.max(1)..=self.newest {
+            let limit = if seq == self.newest { self.tail } else { self.header(seq + 1)?.tail };
+            let mut at = if seq == begin.0 { begin.1 } else { HEADER };
+            while let Some(record) = Record::read(&mut self.region, parts, (seq, at), limit)? {
+                let mut items = record.items();
+                while let Some(item) = items.next(&mut self.region, parts)? {
+                    if item.secret {
+                        self.supersede(parts, &item, (seq, at))?;
+                    }
+                }
+                at = record.end();
+            }
+        }
+        Ok(())
+    }
+
+    /// The last value of a secret part is now in the record at `place`: overwrites the one before it.
+    fn supersede<P: Parts>(&mut self, parts: &P, item: &Item, place: (u32, u16)) -> Result<(), Error> {
+        let old = self.places.get(usize::from(item.key)).copied().unwrap_or(NOWHERE);
+        if old != NOWHERE {
+            // The page's number in the log: the newest one that lies there.
+            let page = u32::from(old / Region::<F>::PAGE);
+            let seq = self.newest - self.region.slot(self.newest + self.region.pages - page);
+            // A page that is to be erased whole needs no scrubbing.
+            if seq > self.doomed
+                && let Some(old) = self.find(parts, item.key, (seq, old % Region::<F>::PAGE))?
+            {
+                old.scrub(&mut self.region, seq)?;
+            }
+        }
+        let word = self.region.slot(place.0) as u16 * Region::<F>::PAGE + place.1;
+        self.set_place(item.key, if item.len > 0 { word } else { NOWHERE });
+        Ok(())
+    }
+
+    pub(super) fn set_place(&mut self, key: u16, place: u16) {
+        if let Some(known) = self.places.get_mut(usize::from(key)) {
+            *known = place;
+        }
+    }
+
+    /// A part in the record at `place`.
+    fn find<P: Parts>(&mut self, parts: &P, key: u16, place: (u32, u16)) -> Result<Option<Item>, Error> {
+        let Some(record) = Record::read(&mut self.region, parts, place, Region::<F>::PAGE)? else {
+            return Ok(None);
+        };
+        let mut items = record.items();
+        while let Some(item) = items.next(&mut self.region, parts)? {
+            if item.key == key {
+                return Ok(Some(item));
+            }
+        }
+        Ok(None)
+    }
+}
