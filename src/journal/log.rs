@@ -145,7 +145,7 @@ impl<F: MultiwriteNorFlash> Journal<F> {
     }
 
     /// Moves the start of the log past pages whose parts have all been rewritten since; two pages always stay.
-    fn retire(&mut self) -> Result<(), Error> {
+    pub(super) fn retire(&mut self) -> Result<(), Error> {
         while self.newest > self.oldest.saturating_add(1)
             && self.swept.wrapping_sub(self.header(self.oldest)?.swept) >= u32::from(self.region.count)
         {
