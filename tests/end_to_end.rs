@@ -111,8 +111,10 @@ fn a_nurse_enrols_reads_the_arm_and_enters_the_outcome_with_keys_alone() {
     assert!(arm.contains("Patient H-07/12, number 1, 65 or over, home") && arm.contains("█████"), "{arm}");
     assert!(arm.contains("Usual care (arm 0)") || arm.contains("Early walking (arm 1)"), "{arm}");
     let coloured = String::from_utf8(screen.tmux(&["capture-pane", "-p", "-e"]).stdout).unwrap();
-    let colours = (30..38).chain(40..48).chain(90..98).map(|colour| format!("\u{1b}[{colour}m"));
-    colours.for_each(|code| assert!(!coloured.contains(&code), "NO_COLOR is set: {coloured:?}"));
+    let plain = (30..38).chain(40..48).chain(90..98).map(|colour| format!("\u{1b}[{colour}m"));
+    for code in plain.chain(["[38;".to_owned(), "[48;".to_owned()]) {
+        assert!(!coloured.contains(&code), "NO_COLOR is set: {coloured:?}");
+    }
     screen.keys(&["Enter"]);
     screen.shows("> H-07/12");
     screen.keys(&["o"]);
@@ -236,6 +238,11 @@ fn a_device_that_was_silent_and_then_killed_is_asked_when_it_is_back() {
     screen.keys(&["Enter"]);
     screen.shows("NO DEVICE");
     screen.shows("Asking the device for the arm of patient P-1");
+    let colours = String::from_utf8(screen.tmux(&["capture-pane", "-p", "-e"]).stdout).unwrap();
+    assert!(
+        colours.contains("[38;") || colours.contains("[31m"),
+        "colour where it is not turned off: {colours:?}"
+    );
     drop(device);
     let _device = ward.device();
     assert!(screen.shows("Enter when you have read it").contains("Patient P-1, number 1"));

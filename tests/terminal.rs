@@ -199,6 +199,24 @@ fn an_unplugged_device_is_told_in_words_and_a_pending_enrolment_goes_on() {
 }
 
 #[test]
+fn why_there_is_no_device_does_not_hide_what_became_of_the_last_order() {
+    let mut model = at_work();
+    model.scene = Scene::Asking { what: "the record of patient H-07/12".to_owned(), enrolment: false };
+    model.news(News::Failed("Not recorded: the line broke. Please enter it again.".to_owned()));
+    let why = "no permission to open /dev/ttyACM0: join its group (on Debian: sudo adduser $USER dialout) and log in again";
+    model.news(News::Disconnected(why.to_owned()));
+    shows(
+        &model,
+        &[
+            "! Not recorded",
+            "! no permission to open /dev/ttyACM0",
+            "and log in again",
+            "Patients 1234 of 4000",
+        ],
+    );
+}
+
+#[test]
 fn without_a_device_nobody_can_be_enrolled() {
     let mut model = at_work();
     model.news(News::Disconnected("gone".to_owned()));

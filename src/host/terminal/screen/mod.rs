@@ -196,10 +196,7 @@ impl Model {
                 }
                 self.connection = Connection::Up(port);
             }
-            News::Disconnected(why) => {
-                self.fail(&why);
-                self.connection = Connection::Down(why);
-            }
+            News::Disconnected(why) => self.connection = Connection::Down(why),
             News::Progress(status) => self.status = Some(status),
             News::Waiting(waiting) => {
                 self.waiting = waiting;

@@ -92,7 +92,9 @@ pub fn work(mut bedside: Bedside, orders: &Receiver<Order>, news: &Sender<News>)
                 let unsent =
                     matches!(answer, News::Disconnected(_)) && bedside.register().pending().is_none();
                 wanted = unsent.then_some(order).or(wanted);
-                told = matches!(answer, News::Disconnected(_)).then(|| answer.clone());
+                if matches!(answer, News::Disconnected(_)) {
+                    told = Some(answer.clone());
+                }
                 let _ = news.send(answer);
             }
             Err(RecvTimeoutError::Timeout) => {}

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! title, connection          what the trial is, whether the device is there
-//! progress                   patients, phase, next look
+//! progress                   patients, phase, next look; or why there is no device
 //! the scene                  list, form or arm
 //! message                    the last thing that happened, or the last error in words
 //! keys                       what can be pressed now
@@ -35,7 +35,13 @@ pub fn view(model: &Model, frame: &mut Frame<'_>) {
         );
         return;
     }
-    let rows = [Constraint::Length(4), Constraint::Min(8), Constraint::Length(3), Constraint::Length(1)];
+    let down = matches!(model.connection, Connection::Down(_));
+    let rows = [
+        Constraint::Length(if down { 5 } else { 4 }),
+        Constraint::Min(8),
+        Constraint::Length(3),
+        Constraint::Length(1),
+    ];
     let [top, middle, message, keys] = Layout::vertical(rows).areas(area);
     header(model, frame, top);
     scene(model, frame, middle);
@@ -67,7 +73,7 @@ fn header(model: &Model, frame: &mut Frame<'_>, area: Rect) {
     let block = Block::bordered()
         .title(Span::styled(format!(" {} ", model.trial.title), bold()))
         .title(Line::from(state).alignment(Alignment::Right));
-    let lines = model.status.map_or_else(
+    let mut lines = model.status.map_or_else(
         || vec![Line::from("The device has not told its state yet.")],
         |status| {
             let share = f64::from(status.assigned) / f64::from(status.patients.max(1));
@@ -94,7 +100,12 @@ fn header(model: &Model, frame: &mut Frame<'_>, area: Rect) {
             ]
         },
     );
-    frame.render_widget(Paragraph::new(lines).block(block), area);
+    if let Connection::Down(why) = &model.connection {
+        // What was last heard of the trial's phase may be old; why there is no device matters now.
+        lines.truncate(1);
+        lines.push(Line::styled(format!("! {}", why.replace('\n', " ")), style));
+    }
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), area);
 }
 
 fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
