@@ -27,13 +27,16 @@ fn any_step(random: &mut Xoshiro256PlusPlus) -> Step {
 
 #[test]
 fn room_never_runs_out_and_pages_wear_evenly() {
-    for (seed, ledger) in [(1, SMALL), (2, LARGE), (3, 80)] {
+    // The power goes off after every so many steps.
+    for (seed, ledger, restart) in
+        [(1, SMALL, 256), (2, LARGE, 256), (3, 80, 16), (4, LARGE, 1), (5, SMALL, 1)]
+    {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let (mut journal, mut book) = fresh(ledger);
-        for number in 0..20_000 {
+        for number in 0..10_000 {
             let step = any_step(&mut random);
             step.take(&mut journal, &mut book).unwrap_or_else(|error| panic!("{number} {step:?}: {error:?}"));
-            if random.next_u32().is_multiple_of(256) {
+            if random.next_u32().is_multiple_of(restart) {
                 let (again, found) = mount(journal.release(), ledger).map_err(|(error, _)| error).unwrap();
                 assert_eq!(found.values, book.values, "step {number}");
                 journal = again;
@@ -41,7 +44,7 @@ fn room_never_runs_out_and_pages_wear_evenly() {
         }
         assert_eq!(journal.flash().misuse(), None);
         let erases = journal.flash().erases();
-        println!("ledgers of {ledger} bytes: {erases:?}");
+        println!("ledgers of {ledger} bytes, power off after {restart} steps: {erases:?}");
         let (least, most) = (erases.iter().min().unwrap(), erases.iter().max().unwrap());
         assert!(most - least <= most / 10);
     }
