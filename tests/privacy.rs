@@ -376,6 +376,10 @@ fn ten_trial_lengths_lose_five_epsilon() {
     near(falls.epsilon, 5.0, 1e-5);
     near(falls.delta, 0.2176, 0.0002);
     near(rises.delta, 0.2022, 0.0002);
+    // Where an arm must have been dropped for T_j to show, n = 10^4 has room for three features.
+    let [three, _] = structured::trial_lengths(3, 1.0, 30, Seen::LaterArms, None);
+    near(three.epsilon, 1.5, 1e-5);
+    near(three.delta, 0.0351, 0.0002);
     // The smallest feature has 29 patients in the second half, so that 30 and 29 look the same in it.
     let [falls, _] = structured::trial_lengths(10, 1.0, 30, Seen::LaterArms, Some(29));
     near(falls.epsilon, 4.714, 0.001);

@@ -13,7 +13,7 @@
 //! * A **length** above the horizon is never reached, so all such lengths are one answer. Nothing is left out.
 
 use crate::chance::{Chance, Fraction};
-use crate::noise::Laplace;
+use crate::noise::{Laplace, Rate};
 
 /// Most mass of one noise draw that is left out: a trial draws a few, and 1e-12 is what it may miss in all.
 pub const TAIL: f64 = 2e-13;
@@ -29,6 +29,8 @@ pub struct Enumerator<'a> {
     frame: &'a [(i64, i64)],
     drawn: usize,
     horizon: u64,
+    /// The law of the last draw: rate, farthest noise, P(0).
+    law: Option<(Rate, f64, i64, f64)>,
 }
 
 impl<'a> Enumerator<'a> {
@@ -39,8 +41,15 @@ impl<'a> Enumerator<'a> {
         frame: &'a [(i64, i64)],
         mut operation: impl FnMut(&mut Self) -> T,
     ) -> Vec<(f64, T)> {
-        let mut walk =
-            Self { path: Vec::new(), asked: 0, weight: 1.0, frame, drawn: 0, horizon: horizon.into() };
+        let mut walk = Self {
+            path: Vec::new(),
+            asked: 0,
+            weight: 1.0,
+            frame,
+            drawn: 0,
+            horizon: horizon.into(),
+            law: None,
+        };
         let mut results = Vec::new();
         loop {
             (walk.asked, walk.weight, walk.drawn) = (0, 1.0, 0);
@@ -116,13 +125,16 @@ impl Chance for Enumerator<'_> {
     }
 
     fn discrete_laplace(&mut self, law: &Laplace) -> i64 {
-        let rate = rate(law);
-        let reach = reach(rate);
+        let known = self.law.filter(|(known, ..)| *known == law.rate());
+        let (_, rate, reach, none) = *self.law.insert(known.unwrap_or_else(|| {
+            let rate = rate(law);
+            (law.rate(), rate, reach(rate), laplace(rate, 0))
+        }));
         let (low, high) = self.frame.get(self.drawn).copied().unwrap_or((0, 0));
         self.drawn += 1;
         let (low, high) = (low - reach, high + reach);
         let k = low + self.choose((high - low + 1) as usize) as i64;
-        self.weight *= laplace(rate, k);
+        self.weight *= none * (-rate * k.unsigned_abs() as f64).exp();
         k
     }
 

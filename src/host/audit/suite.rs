@@ -203,14 +203,7 @@ fn patient(text: &str, plan: &Plan) -> Patient {
 pub fn families(design: Design) -> Vec<Family> {
     match design {
         Design::Interim => interim(),
-        Design::DpConse => vec![Family::one(
-            "outcomes all 0",
-            "design=dp-conse features=3 patients=12 epsilon=20 alpha=0",
-            View::Replies,
-            &["0-", "1-", "2-", "0-", "1-", "2-", "0-", "1-", "2-", "0-", "1-", "2-"],
-            0,
-            &[0],
-        )],
+        Design::DpConse => vec![lengths()],
         Design::Conse => vec![Family::one(
             "outcomes all 0",
             "design=conse features=1 patients=6 epsilon=1 alpha=0",
@@ -274,6 +267,15 @@ fn interim() -> Vec<Family> {
     ]
 }
 
+/// A patient of `dp-conse` in one feature or another: T_min, and with it three T_j, may move by 1.
+fn lengths() -> Family {
+    let plan = "design=dp-conse features=3 patients=12 epsilon=20 alpha=0";
+    let patients = ["0-", "1-", "2-"].repeat(4);
+    let mut family = Family::one("outcomes all 0", plan, View::Replies, &patients, 0, &[0]);
+    family.records.retain(|record| record.patient.outcome == Some(0));
+    family
+}
+
 /// A patient of arm 0 who is moved from one feature to the other.
 fn moved() -> Family {
     let plan = "features=2 patients=4 epsilon=20 alpha=0";
@@ -310,15 +312,16 @@ pub fn structured(design: Design) -> Vec<Finding> {
                 })
                 .into();
             let lengths = [
-                (Seen::Lengths, None, "T_1..T_10 seen"),
-                (Seen::LaterArms, None, "later arms seen"),
-                (Seen::LaterArms, Some(29), "later arms seen, 29 of the smallest feature"),
+                (10, Seen::Lengths, None, "T_j seen"),
+                (10, Seen::LaterArms, None, "one arm a feature after T_j, later arms seen"),
+                (10, Seen::LaterArms, Some(29), "the same, 29 later patients of the smallest feature"),
+                (3, Seen::LaterArms, None, "arms dropped before half, later arms seen"),
             ];
-            findings.extend(lengths.map(|(seen, smallest, text)| {
-                let [falls, rises] = structured::trial_lengths(10, 1.0, 30, seen, smallest);
+            findings.extend(lengths.map(|(features, seen, smallest, text)| {
+                let [falls, rises] = structured::trial_lengths(features, 1.0, 30, seen, smallest);
                 // A patient less and a patient more; with few later patients the figures differ, and 30 to 29 is quoted.
                 let loss = if smallest.is_some() { falls } else { falls.or(rises) };
-                finding(format!("n={N} M=10 eps=1 T_min=30 or 29; {text}"), 1.0, N, loss)
+                finding(format!("n={N} M={features} eps=1 T_min=30 or 29; {text}"), 1.0, N, loss)
             }));
             let moved = [(Seen::Means, "noisy means seen"), (Seen::LaterArms, "only drops seen")];
             findings.extend(moved.map(|(seen, text)| {
