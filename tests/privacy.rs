@@ -44,7 +44,7 @@ fn the_published_design_exceeds_its_claim_in_a_whole_small_trial() {
     let finding = family.finding();
     assert_eq!(finding.verdict, Verdict::Exceeded);
     // Three features, three draws around one T_min: 3/2 epsilon.
-    assert!((finding.epsilon - 1.5 * family.plan.epsilon().to_f64()).abs() < 1e-6, "{finding:?}");
+    assert!((finding.epsilon - 1.5 * family.plan.epsilon().to_f64()).abs() < 1e-3, "{finding:?}");
     assert!(finding.delta > 0.99, "{finding:?}");
 }
 
