@@ -59,17 +59,15 @@ impl Clock {
 
     /// Sleeps until an interrupt: a byte, or the tick. Returns at once if `work` says there is something to do.
     pub fn sleep(&mut self, work: impl Fn() -> bool) {
-        // Masked, an interrupt still ends the sleep but is served after it: none is missed between the look
-        // and the sleep.
-        cortex_m::interrupt::free(|_| {
-            if !work() {
-                asm::wfi();
-            }
-        });
+        set(&self.0.intenset, INTERRUPT << EVERY);
+        sleep_unless(work);
     }
 
     /// Sleeps until the count is `moment`; returns at once when that has passed (by less than half a turn).
+    /// The tick is off from here to the next [`Clock::sleep`], so that it cannot fall between the moment and
+    /// what the caller does then.
     pub fn sleep_until(&mut self, moment: u32) {
+        set(&self.0.intenclr, INTERRUPT << EVERY);
         set(&self.0.cc[AT], moment);
         set(&self.0.events_compare[AT], 0);
         set(&self.0.intenset, INTERRUPT << AT);
@@ -90,6 +88,17 @@ impl Clock {
     }
 }
 
+/// Sleeps until an interrupt, unless there is something to do already.
+pub(super) fn sleep_unless(work: impl FnOnce() -> bool) {
+    // Masked, an interrupt still ends the sleep but is served after it: none is missed between the look and
+    // the sleep.
+    cortex_m::interrupt::free(|_| {
+        if !work() {
+            asm::wfi();
+        }
+    });
+}
+
 /// The count now, for drivers that must not wait for ever.
 pub(super) fn now() -> u32 {
     // SAFETY: the capture channel `NOW` may be captured by anybody at any time.
@@ -102,7 +111,9 @@ pub(super) fn now() -> u32 {
 fn TIMER0() {
     // SAFETY: single writes to registers with no effect but their own; the main loop only reads these bits.
     let timer = unsafe { &*pac::TIMER0::ptr() };
-    if timer.events_compare[EVERY].read().bits() != 0 {
+    // Only where its interrupt is on: a tick during `sleep_until` must not lengthen the way out of it.
+    let on = timer.intenset.read().bits() & (INTERRUPT << EVERY) != 0;
+    if on && timer.events_compare[EVERY].read().bits() != 0 {
         set(&timer.events_compare[EVERY], 0);
         // Counted from now: after a long page erase the next tick must not lie in the past. (A capture on
         // the tick's own channel would do, but QEMU raises the event again for it.) If this falls between

@@ -6,9 +6,12 @@
 use super::model::pac;
 use super::{clock, set};
 use crate::device::health::Entropy;
+use pac::interrupt;
 
 /// A second: more than a thousand times what a byte takes, and well within the watchdog's patience.
 const PATIENCE: u32 = 1_000_000 * clock::PER_MICROSECOND;
+
+const INTERRUPT_VALRDY: u32 = 1 << 0;
 
 /// The running RNG.
 pub struct Noise(pac::RNG);
@@ -28,10 +31,18 @@ impl Entropy for Noise {
             if clock::now().wrapping_sub(start) > PATIENCE {
                 return None;
             }
+            set(&self.0.intenset, INTERRUPT_VALRDY);
+            clock::sleep_unless(|| self.0.events_valrdy.read().bits() != 0);
         }
         // Read, then cleared: a byte that comes in between is dropped. The other way round it would count twice.
         let byte = self.0.value.read().bits() as u8;
         set(&self.0.events_valrdy, 0);
         Some(byte)
     }
+}
+
+#[interrupt]
+fn RNG() {
+    // SAFETY: one write that stops this interrupt; the event stays for the sleeper to see.
+    set(unsafe { &(*pac::RNG::ptr()).intenclr }, INTERRUPT_VALRDY);
 }

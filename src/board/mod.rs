@@ -69,10 +69,11 @@ impl Board {
         let restart = restart::take(&chip.POWER);
         let watchdog = watchdog::Watchdog::start(chip.WDT);
         let (sender, receiver) = serial::open(chip.UART0)?;
-        // The main loop wakes by these two, and nothing else interrupts it.
+        // The main loop wakes by these, and nothing else interrupts it.
         // SAFETY: no critical section is open, so unmasking breaks none.
         unsafe {
             cortex_m::peripheral::NVIC::unmask(pac::Interrupt::TIMER0);
+            cortex_m::peripheral::NVIC::unmask(pac::Interrupt::RNG);
             cortex_m::peripheral::NVIC::unmask(model::UART_INTERRUPT);
         }
         Some(Self {

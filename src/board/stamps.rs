@@ -34,8 +34,8 @@ stamps! {
     STAMP_DECIDED;
     /// The first byte of the reply was handed to the UART.
     STAMP_BYTE_OUT;
-    /// What there was to do after the reply began.
-    STAMP_REST_BEGIN;
-    /// What there was to do after the reply was done.
-    STAMP_REST_END;
+    /// The last look between requests began.
+    STAMP_LOOK_BEGIN;
+    /// That look was durable.
+    STAMP_LOOK_END;
 }

@@ -126,9 +126,19 @@ impl<const M: usize, const U: usize> Held<M, U> {
         let mut keys = core::mem::replace(&mut self.touched, Keys::NONE);
         let touched = self.trial.take_touched();
         if self.id.is_some() {
-            keys.extend((PROGRESS..Self::COUNT).filter(|key| touched.contains(Self::part(*key))));
+            keys.extend(Trial::<M, U>::parts_of(touched).map(Self::key));
         }
         keys
+    }
+
+    /// The key of a part of the trial.
+    fn key(part: Part) -> u16 {
+        match part {
+            Part::Progress => PROGRESS,
+            Part::Waiting(slot) => WAITING + slot,
+            Part::Tally(j) => Self::TALLIES + 2 * u16::from(j),
+            Part::Ledger(j) => Self::TALLIES + 2 * u16::from(j) + 1,
+        }
     }
 
     /// The part of the trial behind a key.

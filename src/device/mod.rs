@@ -83,13 +83,45 @@ where
 {
     /// Powers up: mounts the flash, which finishes whatever a power cut interrupted, and tests and reads the entropy
     /// source. `held` may hold anything; it is filled from flash.
-    pub fn new(mut held: S, flash: F, entropy: E, restart: Option<Restart>) -> Self {
-        held.clear();
-        let journal = Journal::mount(flash, &mut *held).ok().filter(|_| held.is_sound());
-        let mut entropy = Monitored::new(entropy);
-        let chance = entropy.seed(&[], START_SAMPLES).ok().map(G::from_seed);
-        let sealed = held.trial().is_some_and(|trial| trial.is_tagged());
-        Self { held, journal, entropy, chance, session: Session::NEW, restart, sealed }
+    pub fn new(held: S, flash: F, entropy: E, restart: Option<Restart>) -> Self {
+        let mut device = Self::asleep(held, flash, entropy, restart);
+        device.power_up();
+        device
+    }
+
+    /// A device before [`Self::power_up`].
+    #[inline(never)]
+    pub const fn asleep(held: S, flash: F, entropy: E, restart: Option<Restart>) -> Self {
+        Self {
+            held,
+            journal: Some(Journal::unread(flash)),
+            entropy: Monitored::new(entropy),
+            chance: None,
+            session: Session::NEW,
+            restart,
+            sealed: false,
+        }
+    }
+
+    /// What [`Self::new`] does, where the device lies: a board has no stack for copies of it.
+    pub fn power_up(&mut self) {
+        self.mount();
+        self.sealed = self.held.trial().is_some_and(|trial| trial.is_tagged());
+        self.seed();
+    }
+
+    #[inline(never)]
+    fn mount(&mut self) {
+        self.held.clear();
+        let mounted = self.journal.as_mut().is_some_and(|journal| journal.recover(&mut *self.held).is_ok());
+        if !(mounted && self.held.is_sound()) {
+            self.journal = None;
+        }
+    }
+
+    #[inline(never)]
+    fn seed(&mut self) {
+        self.chance = self.entropy.seed(&[], START_SAMPLES).ok().map(G::from_seed);
     }
 
     /// What the device is doing.

@@ -40,7 +40,18 @@ impl Keys {
 
     /// The keys in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u16> + '_ {
-        (0..MAX_KEYS as u16).filter(|key| self.contains(*key))
+        // Word by word, from bit to bit: sets are small, and this runs several times a request.
+        self.bits.iter().enumerate().flat_map(|(word, bits)| {
+            let mut rest = *bits;
+            core::iter::from_fn(move || {
+                if rest == 0 {
+                    return None;
+                }
+                let bit = rest.trailing_zeros();
+                rest &= rest - 1;
+                Some((word * BITS) as u16 + bit as u16)
+            })
+        })
     }
 }
 

@@ -13,10 +13,17 @@ impl<F: MultiwriteNorFlash> Journal<F> {
     /// Reads the parts from flash and makes the journal ready for use. `parts` must be as on a blank device; on
     /// failure they are in no particular state, and the flash is given back, unchanged unless repair had begun.
     pub fn mount<P: Parts>(flash: F, parts: &mut P) -> Result<Self, (MountError, F)> {
-        let pages = (flash.capacity() / F::ERASE_SIZE.max(1)) as u32;
-        let region = Region { flash, pages, count: parts.count() };
-        let mut journal = Self {
-            region,
+        let mut journal = Self::unread(flash);
+        match journal.recover(parts) {
+            Ok(()) => Ok(journal),
+            Err(error) => Err((error, journal.region.flash)),
+        }
+    }
+
+    /// A journal to be made ready by [`Self::recover`]; until then it refuses every commit.
+    pub const fn unread(flash: F) -> Self {
+        Self {
+            region: Region { flash, pages: 1, count: 0 },
             newest: 0,
             tail: 0,
             oldest: 1,
@@ -27,16 +34,22 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             purging: false,
             doomed: 0,
             roomy: false,
-            broken: false,
+            broken: true,
             places: [NOWHERE; MAX_KEYS],
-        };
-        match journal.recover(parts) {
-            Ok(()) => Ok(journal),
-            Err(error) => Err((error, journal.region.flash)),
         }
     }
 
-    fn recover<P: Parts>(&mut self, parts: &mut P) -> Result<(), MountError> {
+    /// [`Self::mount`] where the journal lies, for boards on whose stack there is no room for a copy. After a failure
+    /// the journal must not be used.
+    #[inline(never)]
+    pub fn recover<P: Parts>(&mut self, parts: &mut P) -> Result<(), MountError> {
+        self.region.pages = (self.region.flash.capacity() / F::ERASE_SIZE.max(1)) as u32;
+        self.region.count = parts.count();
+        self.broken = false;
+        self.read(parts)
+    }
+
+    fn read<P: Parts>(&mut self, parts: &mut P) -> Result<(), MountError> {
         let sizes = F::WRITE_SIZE == WORD && F::READ_SIZE <= WORD;
         let page = F::ERASE_SIZE >= 1024 && F::ERASE_SIZE < WORD << AT_BITS;
         let most = u32::from(NOWHERE / Region::<F>::PAGE.max(1));

@@ -3,7 +3,7 @@
 //! A page is named by its number in the log, counted up from 1 for ever; page `s` lies at `s mod pages` of the region.
 //! A word is four bytes, little endian; `at` counts words from the start of a page.
 
-use crc::{CRC_32_ISO_HDLC, Crc, Digest, NoTable};
+use crc::{CRC_32_ISO_HDLC, Crc, Digest, Table};
 use embedded_storage::nor_flash::{MultiwriteNorFlash, NorFlashError, NorFlashErrorKind};
 
 /// Bytes in a word, the unit of writing.
@@ -24,10 +24,10 @@ const LAST_PAGE: u32 = u32::MAX / 2;
 /// Names the format; part of every page header's checksum.
 const FORMAT: u32 = u32::from_le_bytes(*b"Eqj1");
 
-static CRC: Crc<u32, NoTable> = Crc::<u32, NoTable>::new(&CRC_32_ISO_HDLC);
+static CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISO_HDLC);
 
 /// A running checksum.
-pub(super) struct Sum(Digest<'static, u32, NoTable>);
+pub(super) struct Sum(Digest<'static, u32, Table<1>>);
 
 impl Sum {
     /// Starts with two words that say what is summed and where, so that no stale or misplaced bytes can pass.

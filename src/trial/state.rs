@@ -77,6 +77,28 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     pub const STATE_BYTES: usize =
         1 + PLAN_BYTES + PROGRESS_BYTES + U * WAITING_BYTES + M * (TALLY_BYTES + LEDGER_BYTES);
 
+    /// The parts that an operation has changed.
+    pub fn parts_of(touched: Touched) -> impl Iterator<Item = Part> {
+        let slots = match touched.slot {
+            _ if touched.all_slots => 0..U as u16,
+            Some(slot) => slot..slot.saturating_add(1),
+            None => 0..0,
+        };
+        let features = |mut bits: u64| {
+            core::iter::from_fn(move || {
+                let feature = bits.trailing_zeros() as u8;
+                bits &= bits.wrapping_sub(1);
+                (usize::from(feature) < M).then_some(feature)
+            })
+        };
+        let progress = touched.progress.then_some(Part::Progress).into_iter();
+        let tallies = features(touched.tallies).map(Part::Tally);
+        progress
+            .chain(slots.map(Part::Waiting))
+            .chain(tallies)
+            .chain(features(touched.ledgers).map(Part::Ledger))
+    }
+
     /// Bytes of a part under this plan.
     #[must_use]
     pub const fn length(&self, part: Part) -> usize {

@@ -11,7 +11,7 @@ const CHECKSUM_CHARS: usize = 5;
 /// What is kept of a line: one character more than allowed shows that it is too long (and holds a CR).
 const KEPT: usize = LINE_LIMIT + 1;
 
-const CRC: crc::Crc<u16, crc::NoTable> = crc::Crc::<u16, crc::NoTable>::new(&crc::CRC_16_IBM_3740);
+static CRC: crc::Crc<u16, crc::Table<1>> = crc::Crc::<u16, crc::Table<1>>::new(&crc::CRC_16_IBM_3740);
 
 /// CRC-16/CCITT-FALSE (polynomial 0x1021, start 0xFFFF, nothing reflected, nothing inverted).
 #[must_use]

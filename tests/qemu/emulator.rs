@@ -17,8 +17,16 @@ use tempfile::TempDir;
 
 /// Longest wait for anything.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// An instruction takes 2^6 ns, about one cycle at 16 MHz, so that time on the board is a count of
+/// instructions; sleep takes no time of ours.
+const ICOUNT: &str = "shift=6,sleep=off";
 /// Bytes of flash in one debugger packet.
 const PACKET: usize = 1024;
+
+/// Counts of the board's 16 MHz timer as instructions.
+pub fn instructions(ticks: u32) -> u32 {
+    (f64::from(ticks) * 62.5 / 64.0).round() as u32
+}
 
 /// The two builds of the firmware.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +56,8 @@ impl Firmware {
         elf.symbol(name).unwrap_or_else(|| panic!("the firmware has no symbol {name}"))
     }
 
-    fn journal(self) -> (u32, u32) {
+    /// Start and length of the journal.
+    pub fn journal(self) -> (u32, u32) {
         let (start, end) = (self.symbol("_journal_start"), self.symbol("_journal_end"));
         (start, end - start)
     }
@@ -67,16 +76,15 @@ pub struct Emulator {
 impl Emulator {
     /// Boots a board whose journal has never been written.
     pub fn boot(firmware: Firmware) -> Self {
-        Self::boot_with(firmware, None, &[])
+        Self::boot_with(firmware, None)
     }
 
     /// Boots a board on the journal another one left.
     pub fn boot_on(firmware: Firmware, journal: &[u8]) -> Self {
-        Self::boot_with(firmware, Some(journal), &[])
+        Self::boot_with(firmware, Some(journal))
     }
 
-    /// Boots with more of QEMU's options.
-    pub fn boot_with(firmware: Firmware, journal: Option<&[u8]>, options: &[&str]) -> Self {
+    fn boot_with(firmware: Firmware, journal: Option<&[u8]>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
         let socket =
@@ -87,7 +95,7 @@ impl Emulator {
             .args(["-chardev", &socket("serial"), "-serial", "chardev:serial"])
             .args(["-chardev", &socket("qmp"), "-mon", "chardev=qmp,mode=control"])
             .args(["-chardev", &socket("gdb"), "-gdb", "chardev:gdb"])
-            .args(options)
+            .args(["-icount", ICOUNT])
             .stdin(Stdio::null())
             .spawn()
             .unwrap_or_else(|error| {
@@ -146,16 +154,21 @@ impl Emulator {
         self.qmp("system_reset", json!({}));
     }
 
-    /// Holds the board where it is, or lets it go on.
-    pub fn hold(&mut self, hold: bool) {
-        self.qmp(if hold { "stop" } else { "cont" }, json!({}));
+    /// Cuts the power at this very moment: what the board had still sent, and the journal's flash.
+    pub fn cut_power(mut self) -> (Vec<String>, Vec<u8>) {
+        self.qmp("stop", json!({}));
+        let (start, length) = self.firmware.journal();
+        let flash = self.memory(start, length);
+        let _ = self.qemu.kill();
+        let _ = self.qemu.wait();
+        // The line ends with QEMU, so this ends too. A line that was cut short was not sent.
+        let sent = self.lines.iter().filter(|line| line.ends_with(b"\n"));
+        (sent.map(|line| String::from_utf8_lossy(line.trim_ascii_end()).into_owned()).collect(), flash)
     }
 
-    /// Cuts the power at this very moment and takes the journal's flash out.
-    pub fn cut_power(mut self) -> Vec<u8> {
-        self.hold(true);
-        let (start, length) = self.firmware.journal();
-        self.memory(start, length)
+    /// Has QEMU ended by itself?
+    pub fn has_ended(&mut self) -> bool {
+        matches!(self.qemu.try_wait(), Ok(Some(_)))
     }
 
     /// Memory as the processor sees it.

@@ -1,0 +1,176 @@
+//! Resets, crashes and power cuts: what was answered is there afterwards.
+
+use crate::bedside::{Dice, KEY, hex, sealed, tag, unsealed};
+use crate::emulator::{Emulator, Firmware};
+use std::time::Duration;
+
+const PLAN: &str = "features=4 patients=5000 epsilon=1";
+/// Times the power is cut.
+const CUTS: u32 = 60;
+
+/// What the terminal knows.
+#[derive(Default)]
+struct Known {
+    /// Patients whose arm came, and the last one's.
+    assigned: u32,
+    arm: u8,
+    /// Patients whose outcome was acknowledged.
+    resolved: u32,
+}
+
+impl Known {
+    /// The next request: outcomes follow two patients behind.
+    fn next(&self) -> String {
+        if self.resolved + 2 < self.assigned {
+            format!("OUTCOME {} 1", self.resolved + 1)
+        } else {
+            format!("ASSIGN {} {} {}", self.assigned + 1, self.assigned % 4, tag(self.assigned + 1))
+        }
+    }
+
+    fn heard(&mut self, reply: &str) {
+        let words: Vec<&str> = reply.split(' ').collect();
+        match words.as_slice() {
+            ["ARM", patient, arm] => {
+                assert_eq!(patient.parse(), Ok(self.assigned + 1));
+                (self.assigned, self.arm) = (self.assigned + 1, arm.parse().unwrap());
+            }
+            ["OK", patient] => {
+                assert_eq!(patient.parse(), Ok(self.resolved + 1));
+                self.resolved += 1;
+            }
+            _ => panic!("{reply}"),
+        }
+    }
+
+    /// The board must know what the terminal knows, and at most the one request more that got no reply.
+    fn check(&self, board: &mut Emulator) {
+        let (assigned, unresolved) = (board.status("assigned"), board.status("unresolved"));
+        let resolved = assigned - unresolved;
+        assert!(
+            assigned == self.assigned || assigned == self.assigned + 1,
+            "{assigned} of {}",
+            self.assigned
+        );
+        assert!(
+            resolved == self.resolved || resolved == self.resolved + 1,
+            "{resolved} of {}",
+            self.resolved
+        );
+        if assigned == self.assigned && assigned > 0 {
+            assert_eq!(board.assign(assigned, 0), self.arm, "the arm of patient {assigned} changed");
+        }
+    }
+}
+
+#[test]
+fn nothing_answered_is_lost_when_the_power_is_cut_at_random_moments() {
+    let mut dice = Dice(11);
+    let mut known = Known::default();
+    let mut board = Emulator::boot(Firmware::Release);
+    board.begin(PLAN);
+    for _ in 0..CUTS {
+        for _ in 0..dice.roll(12) {
+            let reply = board.request(&known.next());
+            known.heard(&reply);
+        }
+        board.send(format!("{}\n", sealed(&known.next())).as_bytes());
+        std::thread::sleep(Duration::from_micros(dice.roll(3000).into()));
+        let (sent, flash) = board.cut_power();
+        sent.iter().for_each(|line| known.heard(&unsealed(line)));
+        board = Emulator::boot_on(Firmware::Release, &flash);
+        known.check(&mut board);
+    }
+    println!("{CUTS} power cuts: {} patients assigned, {} resolved, 0 lost", known.assigned, known.resolved);
+}
+
+#[test]
+fn a_reset_at_any_moment_loses_nothing() {
+    let mut dice = Dice(13);
+    let mut known = Known::default();
+    let mut board = Emulator::boot(Firmware::Release);
+    board.begin(PLAN);
+    for _ in 0..20 {
+        for _ in 0..dice.roll(5) {
+            let reply = board.request(&known.next());
+            known.heard(&reply);
+        }
+        board.reset();
+        board.resynchronise();
+        board.expect("HELLO", "HELLO equipoise 1 0.1.0 running restart=reset");
+        known.check(&mut board);
+    }
+}
+
+/// A trial, a crash by this drill, and what `HELLO` says afterwards.
+fn crash(drill: &str) -> (Emulator, Known) {
+    let mut known = Known::default();
+    let mut board = Emulator::boot(Firmware::Test);
+    board.begin(PLAN);
+    for _ in 0..9 {
+        let reply = board.request(&known.next());
+        known.heard(&reply);
+    }
+    board.send(format!("{drill}\n").as_bytes());
+    (board, known)
+}
+
+#[test]
+fn after_a_panic_or_a_fault_the_board_comes_back_says_so_and_has_sent_nothing() {
+    for drill in ["DRILL panic", "DRILL fault"] {
+        let (mut board, known) = crash(drill);
+        // What is sent too early may go down with the board; nothing but errors may come back.
+        board.resynchronise();
+        board.expect("HELLO", "HELLO equipoise 1 0.1.0 running restart=fault");
+        known.check(&mut board);
+        board.reset();
+        board.resynchronise();
+        board.expect("HELLO", "HELLO equipoise 1 0.1.0 running restart=reset");
+    }
+}
+
+#[test]
+fn a_hung_board_answers_nothing_and_a_reset_brings_everything_back() {
+    let (mut board, known) = crash("DRILL hang");
+    board.send(b"HELLO\n");
+    // However long one waits.
+    assert_eq!(board.line_within(Duration::from_millis(500)), None);
+    board.reset();
+    board.resynchronise();
+    board.expect("HELLO", "HELLO equipoise 1 0.1.0 running restart=reset");
+    known.check(&mut board);
+}
+
+#[test]
+fn a_stack_overflow_locks_the_processor_up_before_it_touches_a_static() {
+    // Real chips reset on a lock-up; QEMU gives up, with its message on standard error.
+    let (mut board, _) = crash("DRILL overflow");
+    for _ in 0..1000 {
+        if board.has_ended() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("the overflow went unnoticed");
+}
+
+#[test]
+fn the_image_that_ships_has_no_drills_and_cannot_be_seeded() {
+    let mut board = Emulator::boot(Firmware::Release);
+    assert!(board.request("DRILL panic").starts_with("ERR syntax"));
+    board.expect(&format!("KEY {}", hex(&KEY)), "OK");
+
+    // For the host's own target, so that this needs no other compiler; what is checked is the same line.
+    let check = |profile: &str| {
+        std::process::Command::new(env!("CARGO"))
+            .args(["check", "--profile", profile, "--no-default-features", "--features", "firmware,seeded"])
+            .args(["--bin", "firmware"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .unwrap()
+    };
+    assert!(check("firmware-test").status.success());
+    let refused = check("firmware");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("`seeded` is for test builds"), "{said}");
+}
