@@ -4,7 +4,8 @@
 //! cargo xtask setup                      get the compiler targets and QEMU, if they are missing
 //! cargo xtask firmware [--board v1|v2]   build the firmware: ELF, Intel hex, UF2; print its sizes
 //! cargo xtask qemu                       boot it under QEMU with its serial port on a pseudo-terminal
-//! cargo xtask test                       host tests, then the firmware's tests under QEMU
+//! cargo xtask test                       formatting, lints, host tests, firmware under QEMU, terminal in tmux
+//! cargo xtask lint                       formatting and lints alone
 //! cargo xtask counts                     instructions of the main operations, as a Markdown table
 //! cargo xtask sizes                      image, RAM and stack of both boards, as a Markdown table
 //! ```
@@ -21,7 +22,8 @@ use board::{Board, Build, Profile};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-const USAGE: &str = "usage: cargo xtask setup | firmware [--board v1|v2] | qemu | test | counts | sizes";
+const USAGE: &str =
+    "usage: cargo xtask setup | firmware [--board v1|v2] | qemu | test | lint | counts | sizes";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         ["firmware", "--board", name] => Board::named(name).and_then(|board| firmware(&[board])),
         ["qemu"] => qemu(),
         ["test"] => test(),
+        ["lint"] => lint(),
         ["counts"] => counts(),
         ["sizes"] => sizes(),
         _ => Err(USAGE.to_owned()),
@@ -105,18 +108,28 @@ fn qemu() -> Result<(), String> {
 }
 
 fn test() -> Result<(), String> {
-    run(cargo().arg("test"))?;
+    setup()?;
+    tools::terminal()?;
+    lint()?;
     firmware(&Board::ALL)?;
-    tools::qemu()?;
-    run(&mut firmware_tests(&tools::compiler()?)?)
+    run(&mut all_tests(&tools::compiler()?)?)
 }
 
-/// `cargo test` of the firmware's tests, with the two builds they run.
-fn firmware_tests(compiler: &tools::Compiler) -> Result<Command, String> {
+fn lint() -> Result<(), String> {
+    tools::lints()?;
+    run(cargo().args(["fmt", "--check"]))?;
+    run(cargo().args(["clippy", "--all-targets", "--features", TESTED, "--", "-D", "warnings"]))
+}
+
+/// What plain `cargo test` leaves out, because it needs more than a Rust toolchain.
+const TESTED: &str = "qemu-tests,terminal-tests";
+
+/// `cargo test` of everything, with the two builds that the firmware's tests run.
+fn all_tests(compiler: &tools::Compiler) -> Result<Command, String> {
     let release = Build::make(compiler, Board::V1, Profile::Release)?;
     let drill = Build::make(compiler, Board::V1, Profile::Test)?;
     let mut command = cargo();
-    command.args(["test", "--features", "qemu-tests", "--test", "qemu"]);
+    command.args(["test", "--features", TESTED]);
     command.env("EQUIPOISE_FIRMWARE", absolute(&release.elf)?);
     command.env("EQUIPOISE_FIRMWARE_TEST", absolute(&drill.elf)?);
     Ok(command)
@@ -129,8 +142,8 @@ fn absolute(path: &Path) -> Result<std::path::PathBuf, String> {
 /// The counts are made by a test, which prints them between other lines.
 fn counts() -> Result<(), String> {
     tools::qemu()?;
-    let mut command = firmware_tests(&tools::compiler()?)?;
-    command.args(["--", "--nocapture", "instruction_counts"]).stderr(Stdio::inherit());
+    let mut command = all_tests(&tools::compiler()?)?;
+    command.args(["--test", "qemu", "--", "--nocapture", "instruction_counts"]).stderr(Stdio::inherit());
     let line = shown(&command);
     let output = command.output().map_err(|error| format!("`{line}` did not start: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);

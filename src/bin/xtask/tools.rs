@@ -110,6 +110,34 @@ pub fn qemu() -> Result<(), String> {
     }
 }
 
+/// Sees to it that the terminal's tests have tmux, and python3 with pyserial.
+pub fn terminal() -> Result<(), String> {
+    let serial = |python: &str| {
+        let mut command = Command::new(python);
+        command.args(["-c", "import serial"]).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    let tmux = Command::new("tmux").arg("-V").output().is_ok();
+    if tmux && (serial("python3") || serial("/usr/bin/python3")) {
+        return Ok(());
+    }
+    say("tmux or python3 with pyserial is missing");
+    apt_install(&["tmux", "python3", "python3-serial"])
+}
+
+/// Sees to it that rustfmt and clippy are there.
+pub fn lints() -> Result<(), String> {
+    if answers("cargo-clippy") && answers("cargo-fmt") {
+        return Ok(());
+    }
+    say("rustfmt or clippy is missing; asking rustup for them");
+    if within(Command::new("rustup").args(["component", "add", "rustfmt", "clippy"]), RUSTUP_LIMIT) {
+        Ok(())
+    } else {
+        Err("rustfmt and clippy could not be had from rustup".into())
+    }
+}
+
 fn answers(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
