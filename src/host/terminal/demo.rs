@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -34,6 +34,9 @@ const LATEST: u64 = 60;
 const LOST_ONE_IN: u64 = 20;
 /// Patients when none are named: on the virtual board as the trial file says; the emulated one is slower.
 const QEMU_PATIENTS: u32 = 1000;
+
+/// An emulated board on a busy machine takes its time to boot.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Which board plays the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -108,7 +111,7 @@ fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let seed = args.seed.map_or_else(getrandom::u64, Ok);
     let seed = seed.map_err(|error| Failure::Usage(format!("no randomness: {error}")))?;
 
-    let mut client = Client::new(board.line());
+    let mut client = Client::new(board.line()).with_patience(PATIENCE);
     let hello = client.connect()?;
     say(&format!(
         "{}\n{} simulated patients of {} kinds; device: {}, version {}, over its serial line.\n\
