@@ -80,7 +80,7 @@ impl Notebook {
         let patient = self.resolved + 1;
         match waiting {
             0..40 => Self::assign(self.assigned + 1),
-            _ if patient % 5 == 0 => Request::Lost { patient },
+            _ if patient.is_multiple_of(5) => Request::Lost { patient },
             _ => Request::Outcome { patient, y: patient % 2 },
         }
     }

@@ -101,6 +101,6 @@ impl Dice {
     /// A number below `sides`.
     pub fn roll(&mut self, sides: u32) -> u32 {
         self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (u64::from(self.0) * u64::from(sides) >> 32) as u32
+        ((u64::from(self.0) * u64::from(sides)) >> 32) as u32
     }
 }
