@@ -105,11 +105,14 @@ fn instruction_counts_are_within_their_limits() {
         let (_, flash) = board.cut_power();
         let mut board = Emulator::boot_on(Firmware::Release, &flash);
         board.status("assigned");
-        row(&format!("boot to ready, {design}, 64 features"), &mut [instructions(board.word("STAMP_READY"))]);
+        row(
+            &format!("boot to ready, {design}, 64 features; counts its waiting for noise"),
+            &mut [instructions(board.word("STAMP_READY"))],
+        );
     }
     let mut board = Emulator::boot(Firmware::Release);
     board.request("HELLO");
-    row("boot to ready, blank", &mut [instructions(board.word("STAMP_READY"))]);
+    row("boot to ready, blank; counts its waiting for noise", &mut [instructions(board.word("STAMP_READY"))]);
 }
 
 #[test]
