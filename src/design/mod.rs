@@ -190,7 +190,7 @@ impl Rules {
     }
 
     /// The arm of a patient of this feature.
-    #[inline]
+    #[inline(always)]
     pub fn choose(&self, feature: &mut Feature, half: Half, chance: &mut impl Chance) -> Choice {
         match (feature, half) {
             (Feature::Interim(feature), Half::Explore) => feature.explore(chance),
@@ -201,7 +201,7 @@ impl Rules {
     }
 
     /// Folds an outcome, or with `None` its loss, into the feature of its patient.
-    #[inline]
+    #[inline(always)]
     pub fn record(
         &self,
         feature: &mut Feature,

@@ -275,7 +275,8 @@ fn chart(args: &Args, measured: &[Measured]) -> Chart {
             series: series(measured, |m| {
                 let (at, error) =
                     ([m.summary.regret.mean, m.summary.max_mse?], [m.summary.regret.error, 0.0]);
-                Some(Point { at, error, label: ends(m) })
+                let label = if m.series == first.series { ends(m) } else { None };
+                Some(Point { at, error, label })
             })
             .into_iter()
             .map(|s| Series { name: s.name + " patients\nof the rarest feature", ..s })

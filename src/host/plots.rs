@@ -144,7 +144,7 @@ impl Range {
                 }
             }
         } else {
-            let rough = (self.high - self.low) / 6.0;
+            let rough = (self.high - self.low) / 8.0;
             let power = 10f64.powf(rough.log10().floor());
             let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|s| *s >= rough);
             let step = step.unwrap_or(rough);

@@ -199,11 +199,18 @@ impl Features {
     }
 
     /// The feature of patient number `patient` (from 1).
-    #[inline]
+    #[inline(always)]
     pub fn draw(&self, patient: u32, word: u32) -> u8 {
-        let before = patient.wrapping_sub(1);
         match self {
             Self::Even(features) => ((u64::from(word) * features) >> 32) as u8,
+            _ => self.draw_uneven(patient, word),
+        }
+    }
+
+    fn draw_uneven(&self, patient: u32, word: u32) -> u8 {
+        let before = patient.wrapping_sub(1);
+        match self {
+            Self::Even(_) => 0,
             Self::Shares(alias) => alias.draw(word),
             Self::Seasonal { day, half, tables } => {
                 let step = u64::from(before % half) * STEPS as u64 / u64::from(*half);

@@ -44,9 +44,11 @@ struct Core<const U: usize> {
     chance: Sampler<Xoshiro256PlusPlus>,
 }
 
-/// Room for waiting patients: as many as the board has, or what a longer delay needs.
-const ROOM: [usize; 3] = [128, 2048, 16_384];
-const _: () = assert!(super::delays::MAX_DELAY + 1 < ROOM[2] as u32);
+/// Room for waiting patients: as many as the board has where outcomes come at once, more where they come late.
+const BOARD: usize = 128;
+const LATE: usize = 2048;
+const LATEST: usize = 16_384;
+const _: () = assert!(super::delays::MAX_DELAY + 1 < LATEST as u32);
 
 impl<const U: usize> Core<U> {
     fn new(plan: Plan, coins: Xoshiro256PlusPlus) -> Self {
@@ -64,7 +66,7 @@ impl<const U: usize> Core<U> {
 }
 
 impl<const U: usize> Player for Core<U> {
-    #[inline]
+    #[inline(always)]
     fn assign(&mut self, feature: u8) -> Arm {
         match self.trial.assign(feature, None, &mut self.chance) {
             Ok(arm) => arm,
@@ -72,7 +74,7 @@ impl<const U: usize> Player for Core<U> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn outcome(&mut self, patient: u32, _feature: u8, _arm: Arm, y: Option<u16>) {
         let done = match y {
             Some(y) => self.trial.outcome(patient, y, &mut self.chance),
@@ -87,7 +89,7 @@ impl<const U: usize> Player for Core<U> {
         self.trial.close(&mut self.chance);
     }
 
-    #[inline]
+    #[inline(always)]
     fn looks(&self) -> u8 {
         self.trial.looks()
     }
@@ -96,7 +98,7 @@ impl<const U: usize> Player for Core<U> {
         self.trial.estimate(feature)
     }
 
-    #[inline]
+    #[inline(always)]
     fn dropped(&self, feature: u8) -> Option<Arm> {
         self.trial.dropped(feature)
     }
@@ -151,30 +153,23 @@ impl Stage {
     /// Plays run number `run`.
     pub fn play(&self, run: u32) -> Run {
         let coins = stream(self.seed, run, COINS);
-        let longest = self.delay.to as usize;
-        let [board, more, most] = ROOM;
+        let world = stream(self.seed, run, WORLD);
+        let plain = self.outcomes.is_plain() && self.delay == Delay::NONE && self.lost.is_none();
         match self.policy {
             Policy::Comparator(rule) => {
-                let draws = stream(self.seed, run, DRAWS);
-                self.drive(Comparison::new(rule, &self.plan, coins, draws), run)
+                let player = Comparison::new(rule, &self.plan, coins, stream(self.seed, run, DRAWS));
+                if plain { self.at_once(player, world) } else { self.by_calendar(player, world) }
             }
-            Policy::Core if longest < board => self.drive(Core::<{ ROOM[0] }>::new(self.plan, coins), run),
-            Policy::Core if longest < more => self.drive(Core::<{ ROOM[1] }>::new(self.plan, coins), run),
-            Policy::Core => {
-                debug_assert!(longest < most);
-                self.drive(Core::<{ ROOM[2] }>::new(self.plan, coins), run)
+            Policy::Core if plain => self.at_once(Core::<BOARD>::new(self.plan, coins), world),
+            Policy::Core if self.delay.to + 1 < LATE as u32 => {
+                self.by_calendar(Core::<LATE>::new(self.plan, coins), world)
             }
+            Policy::Core => self.by_calendar(Core::<LATEST>::new(self.plan, coins), world),
         }
     }
 
-    fn drive<P: Player>(&self, mut player: P, run: u32) -> Run {
-        let mut watch = Watch::default();
-        let mut world = stream(self.seed, run, WORLD);
-        if self.outcomes.is_plain() && self.delay == Delay::NONE && self.lost.is_none() {
-            self.at_once(&mut player, &mut world, &mut watch);
-        } else {
-            self.by_calendar(&mut player, &mut world, &mut watch);
-        }
+    /// Closes the trial and takes down how it ended.
+    fn end<P: Player>(&self, mut player: P, watch: &Watch) -> Run {
         player.close();
         let features = (0..self.plan.features()).zip(watch.patients).map(|(j, patients)| FeatureRun {
             patients,
@@ -185,7 +180,8 @@ impl Stage {
     }
 
     /// Yes/no outcomes that come before the next patient.
-    fn at_once<P: Player>(&self, player: &mut P, world: &mut Xoshiro256PlusPlus, watch: &mut Watch) {
+    fn at_once<P: Player>(&self, mut player: P, mut world: Xoshiro256PlusPlus) -> Run {
+        let mut watch = Watch::default();
         let mut thresholds = [[0; 2]; MAX_FEATURES as usize];
         for (j, pair) in (0..).zip(&mut thresholds) {
             *pair = Arm::BOTH.map(|arm| self.outcomes.threshold(j, arm));
@@ -198,12 +194,14 @@ impl Stage {
             let pair = thresholds.get(usize::from(feature)).copied().unwrap_or_default();
             let y = u16::from(word >> 32 < arm.of(pair));
             player.outcome(patient, feature, arm, Some(y));
-            watch.dropped(patient, feature, player);
+            watch.dropped(patient, feature, &player);
         }
+        self.end(player, &watch)
     }
 
     /// The general case.
-    fn by_calendar<P: Player>(&self, player: &mut P, world: &mut Xoshiro256PlusPlus, watch: &mut Watch) {
+    fn by_calendar<P: Player>(&self, mut player: P, mut world: Xoshiro256PlusPlus) -> Run {
+        let mut watch = Watch::default();
         let days = self.delay.to as usize + 1;
         // Slot t holds what falls due before patient t+1, modulo the longest delay.
         let mut calendar: Vec<Vec<Pending>> = vec![Vec::new(); days];
@@ -214,7 +212,7 @@ impl Stage {
                 let feature = self.features.draw(patient, word as u32);
                 let arm = player.assign(feature);
                 watch.assigned(feature, arm);
-                watch.dropped(patient - 1, feature, player);
+                watch.dropped(patient - 1, feature, &player);
                 let high = (word >> 32) as u32;
                 let draws = world.next_u64();
                 let y = self.outcomes.draw(patient, feature, arm, [high, draws as u32]);
@@ -229,10 +227,11 @@ impl Stage {
                 for pending in day.drain(..) {
                     let Pending { patient: of, feature, arm, y } = pending;
                     player.outcome(of, feature, arm, y);
-                    watch.dropped(patient.min(n), feature, player);
+                    watch.dropped(patient.min(n), feature, &player);
                 }
             }
         }
+        self.end(player, &watch)
     }
 }
 
@@ -250,7 +249,7 @@ impl Default for Watch {
 }
 
 impl Watch {
-    #[inline]
+    #[inline(always)]
     fn assigned(&mut self, feature: u8, arm: Arm) {
         if let Some(patients) = self.patients.get_mut(usize::from(feature)) {
             *arm.of_mut(patients) += 1;
@@ -258,7 +257,7 @@ impl Watch {
     }
 
     /// Looks for the first drop, after `assigned` patients and something that may have dropped an arm of `feature`.
-    #[inline]
+    #[inline(always)]
     fn dropped<P: Player>(&mut self, assigned: u32, feature: u8, player: &P) {
         if self.first_drop.is_some() {
             return;
