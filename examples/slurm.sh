@@ -13,6 +13,7 @@ shift 3
 dir="$result.parts"
 case $verb in
 submit)
+    rm -rf "$dir"
     mkdir -p "$dir"
     array=$(sbatch --parsable --job-name=equipoise --array="1-$parts" --cpus-per-task=1 --time=01:00:00 \
         --output="$dir/%a.log" "$0" part "$result" "$parts" "$@")
