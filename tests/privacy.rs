@@ -412,9 +412,10 @@ fn the_whole_ledger_of_interim_loses_exactly_epsilon_at_any_size() {
 #[test]
 fn over_the_line_interim_keeps_its_claim_and_the_published_design_does_not() {
     let findings: Vec<Finding> = black_box::experiments().iter().map(|e| e.finding(1200)).collect();
-    let verdict = |design: Design| findings.iter().find(|f| f.design == design.name()).unwrap().verdict;
-    assert_eq!(verdict(Design::Interim), Verdict::Holds, "{findings:#?}");
-    assert_eq!(verdict(Design::DpConse), Verdict::Exceeded, "{findings:#?}");
+    let found = |design: Design| findings.iter().find(|f| f.design == design.name()).unwrap();
+    assert_eq!(found(Design::Interim).verdict, Verdict::Holds, "{findings:#?}");
+    assert!(found(Design::Interim).epsilon > 0.3, "blind: {findings:#?}");
+    assert_eq!(found(Design::DpConse).verdict, Verdict::Exceeded, "{findings:#?}");
 }
 
 #[test]

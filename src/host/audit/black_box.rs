@@ -59,14 +59,13 @@ pub fn experiments() -> Vec<Experiment> {
     moved[0].0 = 1;
     vec![
         Experiment {
-            about: "outcome 1 or 0, sign and patients of the report",
-            plan: plan("features=1 patients=4 epsilon=1"),
+            about: "outcome 1 or 0, size of the effect in the report",
+            plan: plan("features=1 patients=4 epsilon=4"),
             trials: [outcome, base],
             open: 2,
+            // The sign says nothing, t's arm being a coin.
             category: |replies| {
-                let (estimate, patients) = rows(replies).next().unwrap_or((0.0, 0));
-                let sign = if estimate > 0.0 { 2 } else { usize::from(estimate == 0.0) };
-                8 * sign + patients.min(7) as usize
+                rows(replies).next().map_or(0, |(effect, _)| 1 + (effect.abs() * 4.0) as usize)
             },
         },
         Experiment {
