@@ -99,9 +99,12 @@ fn qemu() -> Result<(), String> {
     tools::qemu()?;
     let build = Build::make(&tools::compiler()?, Board::V1, Profile::Release)?;
     say(
-        "the line below names the pseudo-terminal; attach with `equipoise terminal PATH`, `picocom PATH`, or",
+        "the line below names the pseudo-terminal PATH. Attach with `picocom PATH`, or, once it has a trial, with",
     );
-    say("`screen PATH`. The emulated flash lives as long as QEMU does. Ctrl-C ends it.");
+    say(
+        "`equipoise terminal --port PATH --trial FILE`; `equipoise provision FILE --port PATH --key-file KEY` begins one.",
+    );
+    say("The emulated flash lives as long as QEMU does. Ctrl-C ends it.");
     run(Command::new("qemu-system-arm")
         .args(["-M", "microbit", "-display", "none", "-monitor", "none", "-serial", "pty", "-kernel"])
         .arg(&build.elf))
