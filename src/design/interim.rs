@@ -157,10 +157,9 @@ impl Feature {
 
     #[inline]
     pub fn explore(&self, chance: &mut impl Chance) -> Choice {
-        let arm = match self.dropped {
-            None => Arm::from_bit(chance.coin()),
-            Some(dropped) => dropped.other(),
-        };
+        // The coin is thrown in any case: how much randomness a patient takes must not depend on the feature.
+        let heads = chance.coin();
+        let arm = self.dropped.map_or(Arm::from_bit(heads), Arm::other);
         Choice { arm, counts: true }
     }
 
