@@ -180,10 +180,7 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             // The page's number in the log: the newest one that lies there.
             let page = u32::from(old / Region::<F>::PAGE);
             let seq = self.newest - self.region.slot(self.newest + self.region.pages - page);
-            // A page that is to be erased whole needs no scrubbing.
-            if seq > self.doomed
-                && let Some(old) = self.find(parts, item.key, (seq, old % Region::<F>::PAGE))?
-            {
+            if let Some(old) = self.find(parts, item.key, (seq, old % Region::<F>::PAGE))? {
                 old.scrub(&mut self.region, seq)?;
             }
         }

@@ -190,9 +190,6 @@ pub struct Journal<F> {
     ahead: bool,
     /// Are the pages outside the log being wiped?
     purging: bool,
-    /// Pages up to this one will be erased before the purge ends. They are not scrubbed: after a power cut, some of
-    /// their words may have been written twice already.
-    doomed: u32,
     /// Was room made for a large transaction?
     roomy: bool,
     /// Did a commit fail?
@@ -243,9 +240,8 @@ impl<F: MultiwriteNorFlash> Journal<F> {
     /// every other page. Once the commit has happened, a power cut cannot prevent the rest.
     pub fn purge<P: Parts>(&mut self, parts: &P, touched: &Keys) -> Result<(), Error> {
         self.purging = true;
-        self.doomed = self.newest;
-        let (mut keys, swept) = (*touched, self.swept);
-        while self.floor <= self.doomed || self.swept.wrapping_sub(swept) < u32::from(self.region.count) {
+        let (mut keys, end, swept) = (*touched, self.newest, self.swept);
+        while self.floor <= end || self.swept.wrapping_sub(swept) < u32::from(self.region.count) {
             self.transact(parts, keys, Some(Sweep::Page))?;
             keys = Keys::NONE;
         }
@@ -254,7 +250,6 @@ impl<F: MultiwriteNorFlash> Journal<F> {
                 self.region.erase(seq)?;
             }
         }
-        self.doomed = 0;
         self.purging = false;
         self.transact(parts, Keys::NONE, Some(Sweep::Pace))
     }

@@ -32,7 +32,6 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             sealed: true,
             ahead: false,
             purging: false,
-            doomed: 0,
             roomy: false,
             broken: true,
             places: [NOWHERE; MAX_KEYS],
@@ -40,13 +39,15 @@ impl<F: MultiwriteNorFlash> Journal<F> {
     }
 
     /// [`Self::mount`] where the journal lies, for boards on whose stack there is no room for a copy. After a failure
-    /// the journal must not be used.
+    /// it refuses every commit.
     #[inline(never)]
     pub fn recover<P: Parts>(&mut self, parts: &mut P) -> Result<(), MountError> {
         self.region.pages = (self.region.flash.capacity() / F::ERASE_SIZE.max(1)) as u32;
         self.region.count = parts.count();
         self.broken = false;
-        self.read(parts)
+        let read = self.read(parts);
+        self.broken |= read.is_err();
+        read
     }
 
     fn read<P: Parts>(&mut self, parts: &mut P) -> Result<(), MountError> {

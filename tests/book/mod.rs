@@ -13,8 +13,8 @@ pub type Flash = StrictFlash<PAGE>;
 const PROGRESS: u16 = 0;
 const WAITING: Range<u16> = 1..5;
 const TALLIES: Range<u16> = 5..8;
-const LEDGERS: Range<u16> = 8..14;
-pub const KEYS: u16 = 14;
+const LEDGERS: Range<u16> = 8..17;
+pub const KEYS: u16 = 17;
 
 /// Bytes of a ledger: all of them together fit into a record, or take more than a page.
 pub const SMALL: usize = 20;
