@@ -106,7 +106,7 @@ fn a_region_of_the_wrong_size_is_refused() {
 fn header_sum(words: [u32; 3]) -> u32 {
     let crc = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
     let mut digest = crc.digest();
-    digest.update(b"Eqj1");
+    digest.update(b"Eqj2");
     for word in [u32::from(KEYS), words[0], words[1] | 1 << 31, words[2]] {
         digest.update(&word.to_le_bytes());
     }

@@ -35,11 +35,8 @@ impl Flash {
         ptr::addr_of!(_journal_start) as usize + offset as usize
     }
 
-    fn during(&mut self, mode: u32, operation: impl FnOnce(&pac::NVMC)) {
-        set(&self.0.config, mode);
-        operation(&self.0);
+    fn wait(&self) {
         while self.0.ready.read().bits() & 1 == 0 {}
-        set(&self.0.config, READ_ONLY);
     }
 }
 
@@ -48,14 +45,14 @@ impl ErrorType for Flash {
 }
 
 impl ReadNorFlash for Flash {
-    const READ_SIZE: usize = 1;
+    const READ_SIZE: usize = WORD;
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), NorFlashErrorKind> {
         check_read(self, offset, bytes.len())?;
-        let start = Self::address(offset) as *const u8;
-        for (i, byte) in bytes.iter_mut().enumerate() {
-            // SAFETY: inside the region, as just checked; volatile, because the NVMC changes it.
-            *byte = unsafe { start.add(i).read_volatile() };
+        let start = Self::address(offset) as *const u32;
+        for (i, word) in bytes.as_chunks_mut::<WORD>().0.iter_mut().enumerate() {
+            // SAFETY: inside the region and word-aligned, as just checked; volatile, because the NVMC changes it.
+            *word = unsafe { start.add(i).read_volatile() }.to_le_bytes();
         }
         Ok(())
     }
@@ -71,20 +68,25 @@ impl NorFlash for Flash {
 
     fn erase(&mut self, from: u32, to: u32) -> Result<(), NorFlashErrorKind> {
         check_erase(self, from, to)?;
+        set(&self.0.config, ERASE);
         for page in (from..to).step_by(FLASH_PAGE) {
-            self.during(ERASE, |nvmc| set(nvmc.erasepage(), Self::address(page) as u32));
+            set(self.0.erasepage(), Self::address(page) as u32);
+            self.wait();
         }
+        set(&self.0.config, READ_ONLY);
         Ok(())
     }
 
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NorFlashErrorKind> {
         check_write(self, offset, bytes.len())?;
         let start = Self::address(offset) as *mut u32;
-        let (words, _) = bytes.as_chunks::<WORD>();
-        for (i, word) in words.iter().enumerate() {
+        set(&self.0.config, WRITE);
+        for (i, word) in bytes.as_chunks::<WORD>().0.iter().enumerate() {
             // SAFETY: inside the region and word-aligned, as just checked (the region starts on a page).
-            self.during(WRITE, |_| unsafe { start.add(i).write_volatile(u32::from_le_bytes(*word)) });
+            unsafe { start.add(i).write_volatile(u32::from_le_bytes(*word)) };
+            self.wait();
         }
+        set(&self.0.config, READ_ONLY);
         Ok(())
     }
 }

@@ -282,7 +282,7 @@ impl Feature {
     }
 
     pub fn encode_tally(&self, out: &mut [u8; TALLY_BYTES]) {
-        let mut out = Writer(out.iter_mut());
+        let mut out = Writer(out);
         self.sums.iter().for_each(|sum| out.put(&sum.to_le_bytes()));
         self.counts.iter().chain([&self.seen, &self.resolved]).for_each(|n| out.put(&n.to_le_bytes()));
     }
@@ -298,7 +298,7 @@ impl Feature {
     }
 
     pub fn encode_ledger(&self, out: &mut [u8; LEDGER_BYTES]) {
-        let mut out = Writer(out.iter_mut());
+        let mut out = Writer(out);
         out.put(&[self.epoch, arm_byte(self.dropped), u8::from(self.estimate.is_some())]);
         out.put(&self.length.to_le_bytes());
         out.put(&self.estimate.unwrap_or(0).to_le_bytes());

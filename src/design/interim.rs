@@ -242,7 +242,7 @@ impl Feature {
     }
 
     pub fn encode_tally(&self, out: &mut [u8; TALLY_BYTES]) {
-        let mut out = Writer(out.iter_mut());
+        let mut out = Writer(out);
         self.window.iter().for_each(|cell| out.put(&cell.to_le_bytes()));
         out.put(&[u8::from(self.masked)]);
     }
@@ -257,7 +257,7 @@ impl Feature {
     }
 
     pub fn encode_ledger(&self, out: &mut [u8; LEDGER_BYTES]) {
-        let mut out = Writer(out.iter_mut());
+        let mut out = Writer(out);
         self.ledger.iter().for_each(|cell| out.put(&cell.to_le_bytes()));
         self.evidence.encode(&mut out);
         out.put(&self.share.0.to_le_bytes());

@@ -257,11 +257,14 @@ pub const TALLY_BYTES: usize = 33;
 pub const LEDGER_BYTES: usize = 101;
 
 /// Writes little-endian fields one after another; what does not fit is dropped, which the sizes rule out.
-pub(crate) struct Writer<'a>(pub core::slice::IterMut<'a, u8>);
+pub(crate) struct Writer<'a>(pub &'a mut [u8]);
 
 impl Writer<'_> {
-    pub fn put(&mut self, field: &[u8]) {
-        self.0.by_ref().zip(field).for_each(|(to, from)| *to = *from);
+    pub fn put<const N: usize>(&mut self, field: &[u8; N]) {
+        if let Some((to, rest)) = core::mem::take(&mut self.0).split_first_chunk_mut() {
+            *to = *field;
+            self.0 = rest;
+        }
     }
 }
 

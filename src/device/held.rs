@@ -37,8 +37,10 @@ pub struct Held<const M: usize = 64, const U: usize = 128> {
     id: Option<TrialId>,
     /// Never moved: it is too large for the stack of a board.
     trial: Trial<M, U>,
-    /// What has changed outside of the trial.
-    touched: Keys,
+    /// Has custody changed?
+    custody_touched: bool,
+    /// Has a trial begun or ended?
+    all_touched: bool,
     /// Parts whose last value read from flash made no sense.
     bad: Keys,
     /// The first pass of reading, which takes the plan only.
@@ -58,7 +60,8 @@ impl<const M: usize, const U: usize> Held<M, U> {
         custody: Custody::NEW,
         id: None,
         trial: Trial::vacant(),
-        touched: Keys::NONE,
+        custody_touched: false,
+        all_touched: false,
         bad: Keys::NONE,
         seeking_plan: false,
     };
@@ -67,7 +70,8 @@ impl<const M: usize, const U: usize> Held<M, U> {
     pub(super) fn clear(&mut self) {
         self.custody = Custody::NEW;
         self.forget();
-        (self.touched, self.bad, self.seeking_plan) = (Keys::NONE, Keys::NONE, false);
+        (self.custody_touched, self.all_touched, self.seeking_plan) = (false, false, false);
+        self.bad = Keys::NONE;
     }
 
     /// Did everything read from flash make sense? What was read is not a change.
@@ -81,7 +85,7 @@ impl<const M: usize, const U: usize> Held<M, U> {
     }
 
     pub(super) fn custody_mut(&mut self) -> &mut Custody {
-        self.touched.insert(CUSTODY);
+        self.custody_touched = true;
         &mut self.custody
     }
 
@@ -105,14 +109,14 @@ impl<const M: usize, const U: usize> Held<M, U> {
     pub(super) fn begin(&mut self, id: TrialId, plan: Plan) -> Result<(), TrialError> {
         self.trial.restart(plan)?;
         self.id = Some(id);
-        self.touched.extend(PLAN..Self::COUNT);
+        self.all_touched = true;
         Ok(())
     }
 
     /// Forgets the trial, on flash too.
     pub(super) fn erase(&mut self) {
         self.forget();
-        self.touched.extend(PLAN..Self::COUNT);
+        self.all_touched = true;
     }
 
     fn forget(&mut self) {
@@ -123,10 +127,15 @@ impl<const M: usize, const U: usize> Held<M, U> {
 
     /// The keys of what has changed since the last call.
     pub(super) fn take_touched(&mut self) -> Keys {
-        let mut keys = core::mem::replace(&mut self.touched, Keys::NONE);
+        let mut keys = Keys::NONE;
+        if core::mem::take(&mut self.custody_touched) {
+            keys.insert(CUSTODY);
+        }
         let touched = self.trial.take_touched();
-        if self.id.is_some() {
-            keys.extend(Trial::<M, U>::parts_of(touched).map(Self::key));
+        if core::mem::take(&mut self.all_touched) {
+            keys.extend(PLAN..Self::COUNT);
+        } else if self.id.is_some() {
+            Trial::<M, U>::parts_of(touched).for_each(|part| keys.insert(Self::key(part)));
         }
         keys
     }
@@ -172,14 +181,15 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
     }
 
     fn encode(&self, key: u16, out: &mut [u8; MAX_PART]) -> usize {
-        let put = |out: &mut [u8; MAX_PART], fields: &[&[u8]]| {
-            let mut writer = Writer(out.iter_mut());
-            fields.iter().for_each(|field| writer.put(field));
-        };
         match (key, self.id) {
-            (CUSTODY, _) => put(out, &[&self.custody.encode()]),
+            (CUSTODY, _) => Writer(out).put(&self.custody.encode()),
             (_, None) => {}
-            (PLAN, Some(id)) => put(out, &[&[1], &id.0, &self.trial.plan().encode()]),
+            (PLAN, Some(id)) => {
+                let mut out = Writer(out);
+                out.put(&[1]);
+                out.put(&id.0);
+                out.put(&self.trial.plan().encode());
+            }
             (_, Some(_)) => {
                 if let Some(out) = out.first_chunk_mut() {
                     self.trial.encode_part(Self::part(key), out);

@@ -37,7 +37,7 @@ use crate::journal::{self, Journal};
 use crate::plan::{Design, Plan};
 use crate::trial::{Phase, TrialError};
 use crate::wire::{
-    self, Claim, Lock, Micro, NextLook, Refusal, Reply, Request, Restart, Row, State, Status, Tag,
+    self, Claim, Line, Lock, Micro, NextLook, Refusal, Reply, Request, Restart, Row, State, Status, Tag,
 };
 use custody::{Key, ReportMac, Session};
 use embedded_storage::nor_flash::MultiwriteNorFlash;
@@ -137,8 +137,13 @@ where
 
     /// Answers one line, given without its line end. `out` is called once a reply line, checksum and LF included.
     pub fn handle_line(&mut self, line: &[u8], out: &mut impl FnMut(&[u8])) {
-        let reply = self.answer(line, out).unwrap_or_else(Reply::Refused);
-        out(reply.to_line().as_bytes());
+        // In place: a reply and its line are too large to hand around.
+        let mut text = Line::new();
+        match self.answer(line, out) {
+            Ok(reply) => reply.write(&mut text),
+            Err(refusal) => Reply::Refused(refusal).write(&mut text),
+        }
+        out(text.as_bytes());
     }
 
     /// Uses the time between requests. The caller goes on until it is `Idle`, or until a byte arrives.
@@ -296,13 +301,13 @@ where
         if let Some(arm) = tag.and_then(|tag| trial.repeat(patient, tag)) {
             return Ok(Reply::Arm { patient, arm });
         }
-        let (plan, assigned) = (*trial.plan(), trial.assigned());
+        let (plan, expected) = (trial.plan(), trial.assigned() + 1);
         let known = u8::try_from(feature).unwrap_or(u8::MAX);
         // What would be wrong with any patient, then with this number, then with this feature.
         match trial.admits(known) {
             Err(TrialError::Closed) => return Err(Refusal::Closed),
             Err(TrialError::Complete) => return Err(Refusal::Full { patients: plan.patients() }),
-            _ if patient != assigned + 1 => return Err(Refusal::Order { expected: assigned + 1 }),
+            _ if patient != expected => return Err(Refusal::Order { expected }),
             Err(TrialError::Full) => return Err(Refusal::Waiting { capacity: U as u32 }),
             Err(_) => return Err(Refusal::Feature { got: feature, features: plan.features() }),
             Ok(()) => {}

@@ -2,56 +2,84 @@
 
 use super::MAX_KEYS;
 
-const BITS: usize = 32;
+const BITS: u16 = u32::BITS as u16;
+const WORDS: usize = MAX_KEYS / BITS as usize;
+const _: () = assert!(WORDS <= u32::BITS as usize);
 
 /// A set of keys below [`MAX_KEYS`], one bit a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keys {
-    bits: [u32; MAX_KEYS / BITS],
+    words: [u32; WORDS],
+    /// The words that are not 0, one bit each: sets are small and walked over several times a request.
+    used: u32,
 }
 
 impl Keys {
     /// The empty set.
-    pub const NONE: Self = Self { bits: [0; MAX_KEYS / BITS] };
+    pub const NONE: Self = Self { words: [0; WORDS], used: 0 };
 
     /// Adds a key; keys of [`MAX_KEYS`] and above do not exist and are ignored.
     pub fn insert(&mut self, key: u16) {
-        if let Some(bits) = self.bits.get_mut(usize::from(key) / BITS) {
-            *bits |= 1 << (usize::from(key) % BITS);
+        if let Some(word) = self.words.get_mut(usize::from(key / BITS)) {
+            *word |= 1 << (key % BITS);
+            self.used |= 1 << (key / BITS);
         }
     }
 
     /// Takes a key out.
     pub fn remove(&mut self, key: u16) {
-        if let Some(bits) = self.bits.get_mut(usize::from(key) / BITS) {
-            *bits &= !(1 << (usize::from(key) % BITS));
+        if let Some(word) = self.words.get_mut(usize::from(key / BITS)) {
+            *word &= !(1 << (key % BITS));
+            if *word == 0 {
+                self.used &= !(1 << (key / BITS));
+            }
         }
     }
 
     /// Is the key in the set?
+    #[must_use]
     pub fn contains(&self, key: u16) -> bool {
-        self.bits.get(usize::from(key) / BITS).is_some_and(|bits| bits >> (usize::from(key) % BITS) & 1 == 1)
+        self.words.get(usize::from(key / BITS)).is_some_and(|word| word >> (key % BITS) & 1 == 1)
     }
 
     /// Is the set empty?
-    pub fn is_empty(&self) -> bool {
-        self.bits.iter().all(|bits| *bits == 0)
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.used == 0
     }
 
     /// The keys in ascending order.
-    pub fn iter(&self) -> impl Iterator<Item = u16> + '_ {
-        // Word by word, from bit to bit: sets are small, and this runs several times a request.
-        self.bits.iter().enumerate().flat_map(|(word, bits)| {
-            let mut rest = *bits;
-            core::iter::from_fn(move || {
-                if rest == 0 {
-                    return None;
-                }
-                let bit = rest.trailing_zeros();
-                rest &= rest - 1;
-                Some((word * BITS) as u16 + bit as u16)
-            })
-        })
+    #[must_use]
+    pub const fn iter(&self) -> Iter<'_> {
+        Iter { keys: self, used: self.used, word: 0, base: 0 }
+    }
+}
+
+/// The keys of a set, one by one.
+#[derive(Clone, Debug)]
+pub struct Iter<'a> {
+    keys: &'a Keys,
+    /// Words still to come.
+    used: u32,
+    /// Keys still to come of the word under way, and the first key it can hold.
+    word: u32,
+    base: u16,
+}
+
+impl Iterator for Iter<'_> {
+    type Item = u16;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<u16> {
+        if self.word == 0 {
+            let index = self.used.trailing_zeros();
+            self.word = *self.keys.words.get(index as usize)?;
+            self.used &= self.used - 1;
+            self.base = index as u16 * BITS;
+        }
+        let bit = self.word.trailing_zeros();
+        self.word &= self.word - 1;
+        Some(self.base + bit as u16)
     }
 }
 

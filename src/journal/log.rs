@@ -2,7 +2,7 @@
 
 use embedded_storage::nor_flash::MultiwriteNorFlash;
 
-use super::record::{Item, Record, Shape};
+use super::record::{Record, Shape, words_of};
 use super::region::{HEADER, Header, Region};
 use super::{Error, Journal, Keys, NOWHERE, Parts};
 
@@ -38,8 +38,12 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         if self.broken {
             return Err(Error::Broken);
         }
+        let shape = Shape::of(parts, &keys);
+        if !self.roomy && turn.is_none() && shape.words() > Self::HALF {
+            return Err(Error::Room);
+        }
         self.broken = true;
-        self.append(parts, keys, turn)?;
+        self.append(parts, (keys, shape), turn)?;
         self.roomy = false;
         self.broken = false;
         Ok(())
@@ -47,46 +51,63 @@ impl<F: MultiwriteNorFlash> Journal<F> {
 
     /// Writes the records of one transaction, the parts of `keys` and those rewritten at every page turn, and then
     /// settles what a commit entails.
-    fn append<P: Parts>(&mut self, parts: &P, mut keys: Keys, turn: Option<Sweep>) -> Result<(), Error> {
+    fn append<P: Parts>(
+        &mut self,
+        parts: &P,
+        (mut keys, mut shape): (Keys, Shape),
+        turn: Option<Sweep>,
+    ) -> Result<(), Error> {
         let begin = (self.newest, self.tail);
         if let Some(sweep) = turn {
             self.turn(parts, &mut keys, sweep)?;
+            shape = Shape::of(parts, &keys);
         }
         let last = loop {
-            let fitting = self.fitting(parts, &keys);
-            if !fitting.is_empty() || keys.is_empty() {
-                fitting.iter().for_each(|key| keys.remove(key));
-                let place = (self.newest, self.tail);
-                let record = Record::write(&mut self.region, parts, &fitting, place, keys.is_empty())?;
+            let left = if self.sealed { 0 } else { Region::<F>::PAGE.saturating_sub(self.tail) };
+            let place = (self.newest, self.tail);
+            if shape.words() <= left {
+                let record = Record::write(&mut self.region, parts, (&keys, shape), place, true)?;
                 self.tail = record.end();
-                if keys.is_empty() {
-                    break record;
-                }
+                break record;
+            }
+            let (fitting, shape_of_it) = Self::fitting(parts, &keys, left);
+            if !fitting.is_empty() {
+                let record = Record::write(&mut self.region, parts, (&fitting, shape_of_it), place, false)?;
+                self.tail = record.end();
+                fitting.iter().for_each(|key| keys.remove(key));
             }
             self.turn(parts, &mut keys, Sweep::Pace)?;
+            shape = Shape::of(parts, &keys);
         };
         last.mark(&mut self.region)?;
-        if self.newest > begin.0 {
-            for seq in begin.0.max(self.oldest)..self.newest {
-                self.region.close(seq)?;
+        if self.newest == begin.0 {
+            for key in keys.iter().filter(|key| parts.secret(*key)) {
+                self.supersede(parts, (key, words_of(parts, key)), begin)?;
             }
-            self.floor = self.oldest;
-            self.retire()?;
+            return Ok(());
         }
+        for seq in begin.0.max(self.oldest)..self.newest {
+            self.region.close(seq)?;
+        }
+        self.floor = self.oldest;
+        self.retire()?;
         self.scrub(parts, begin)
     }
 
-    /// The keys, from the lowest, that fit as one record into what is left of the page.
-    fn fitting<P: Parts>(&self, parts: &P, keys: &Keys) -> Keys {
-        let mut shape = Shape::default();
-        let left = if self.sealed { 0 } else { Region::<F>::PAGE.saturating_sub(self.tail) };
-        keys.iter()
-            .take_while(|key| {
-                shape = shape.with_part(parts, *key);
-                shape.words() <= left
-            })
-            .collect()
+    /// The keys, from the lowest, that fit as one record into so many words, and its shape.
+    fn fitting<P: Parts>(parts: &P, keys: &Keys, left: u16) -> (Keys, Shape) {
+        let (mut fitting, mut shape) = (Keys::NONE, Shape::default());
+        for key in keys.iter() {
+            let grown = shape.with_part(parts, key);
+            if grown.words() > left {
+                break;
+            }
+            fitting.insert(key);
+            shape = grown;
+        }
+        (fitting, shape)
     }
+
     /// Opens the next page and adds the parts to be rewritten there to `keys`. The header it writes, and what may be
     /// erased for it, go by the log as it was before the transaction.
     fn turn<P: Parts>(&mut self, parts: &P, keys: &mut Keys, sweep: Sweep) -> Result<(), Error> {
@@ -164,7 +185,7 @@ impl<F: MultiwriteNorFlash> Journal<F> {
                 let mut items = record.items();
                 while let Some(item) = items.next(&mut self.region, parts)? {
                     if item.secret {
-                        self.supersede(parts, &item, (seq, at))?;
+                        self.supersede(parts, (item.key, item.words), (seq, at))?;
                     }
                 }
                 at = record.end();
@@ -173,19 +194,26 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         Ok(())
     }
 
-    /// The last value of a secret part is now in the record at `place`: overwrites the one before it.
-    fn supersede<P: Parts>(&mut self, parts: &P, item: &Item, place: (u32, u16)) -> Result<(), Error> {
-        let old = self.places.get(usize::from(item.key)).copied().unwrap_or(NOWHERE);
+    /// The last value of a secret part, of so many words, is now in the record at `place`: overwrites the one before
+    /// it.
+    fn supersede<P: Parts>(
+        &mut self,
+        parts: &P,
+        (key, words): (u16, u16),
+        place: (u32, u16),
+    ) -> Result<(), Error> {
+        let old = self.places.get(usize::from(key)).copied().unwrap_or(NOWHERE);
         if old != NOWHERE {
             // The page's number in the log: the newest one that lies there.
             let page = u32::from(old / Region::<F>::PAGE);
             let seq = self.newest - self.region.slot(self.newest + self.region.pages - page);
-            if let Some(old) = self.find(parts, item.key, (seq, old % Region::<F>::PAGE))? {
+            let place = (seq, old % Region::<F>::PAGE);
+            if let Some(old) = Record::find(&mut self.region, parts, place, key)? {
                 old.scrub(&mut self.region, seq)?;
             }
         }
         let word = self.region.slot(place.0) as u16 * Region::<F>::PAGE + place.1;
-        self.set_place(item.key, if item.len > 0 { word } else { NOWHERE });
+        self.set_place(key, if words > 0 { word } else { NOWHERE });
         Ok(())
     }
 
@@ -193,19 +221,5 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         if let Some(known) = self.places.get_mut(usize::from(key)) {
             *known = place;
         }
-    }
-
-    /// A part in the record at `place`.
-    fn find<P: Parts>(&mut self, parts: &P, key: u16, place: (u32, u16)) -> Result<Option<Item>, Error> {
-        let Some(record) = Record::read(&mut self.region, parts, place, Region::<F>::PAGE)? else {
-            return Ok(None);
-        };
-        let mut items = record.items();
-        while let Some(item) = items.next(&mut self.region, parts)? {
-            if item.key == key {
-                return Ok(Some(item));
-            }
-        }
-        Ok(None)
     }
 }

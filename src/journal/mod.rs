@@ -18,14 +18,14 @@
 //! Words are little endian. Pages are numbered from 1 in the order of their opening; page `s` lies at `s mod pages`.
 //! ```text
 //! page    seq: u32 | delta: 16, tail: 12, 0: 2, purging: 1, open: 1 | swept: u32 | checksum | records .. | blank
-//! record  words: 12, items: 12, 0: 6, last: 1, unmarked: 1 | descriptors, 16 bits each: key: 9, length / 2: 7
-//!         | bytes of the open parts, padded to a word | blocks of the secret parts | commit
-//! block   bytes padded to a word | checksum           (none for an absent part)
+//! record  words: 12, items: 12, 0: 6, last: 1, unmarked: 1 | descriptors, 16 bits each: length in words: 6, key: 10
+//!         | the parts' values, a secret one with its checksum behind it unless it is absent | commit
 //! ```
 //! * `delta`: the log begins at page `seq - delta`. `tail`: so many words of the page before count. `swept`: see below.
-//! * `commit` is the checksum of the record without its blocks, its top bit cleared so that it is never blank: the word
+//! * `commit` is the checksum of the record without its secret values, its top bit cleared so that it is never blank: the word
 //!   written last makes the record valid. A transaction is one record in each of one or more consecutive pages;
 //!   the `last` one commits it.
+//! * Descriptors and values are padded with zeros to whole words.
 //! * Checksums are CRC-32 and begin with where they stand (page, word), page headers with the format and the number of parts:
 //!   bytes of another place, an earlier round or another layout never pass.
 //! * Second writes: `unmarked` is cleared when the transaction is committed, `open` when a later page holds something
@@ -86,13 +86,12 @@ use embedded_storage::nor_flash::{MultiwriteNorFlash, NorFlashErrorKind};
 
 pub use keys::Keys;
 use log::Sweep;
-use record::Shape;
 use region::Region;
 
 /// Keys are below this.
 pub const MAX_KEYS: usize = 288;
 /// Longest value of a part, in bytes.
-pub const MAX_PART: usize = 160;
+pub const MAX_PART: usize = 112;
 /// Fewest pages of a region.
 pub const MIN_PAGES: u32 = 8;
 
@@ -117,7 +116,7 @@ pub trait Parts {
     }
 
     /// Takes a value read from flash at mount; empty means absent. Values arrive oldest first, several for a key:
-    /// the last one counts. A value of odd length arrives with one zero byte more.
+    /// the last one counts. A value arrives padded with zeros to a whole number of words.
     fn decode(&mut self, key: u16, bytes: &[u8]) -> Result<(), BadPart>;
 
     /// Must a value of this part not stay on flash once a newer one is committed? Depends on the key alone.
@@ -206,10 +205,6 @@ impl<F: MultiwriteNorFlash> Journal<F> {
     pub fn commit<P: Parts>(&mut self, parts: &P, touched: &Keys) -> Result<(), Error> {
         if touched.is_empty() {
             return Ok(());
-        }
-        let size = touched.iter().fold(Shape::default(), |shape, key| shape.with_part(parts, key));
-        if !self.roomy && size.words() > Self::HALF {
-            return Err(Error::Room);
         }
         self.transact(parts, *touched, None)
     }

@@ -143,7 +143,7 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             let limit = end.unwrap_or(Region::<F>::PAGE).min(Region::<F>::PAGE);
             let mut at = HEADER;
             while let Some(record) = Record::read(&mut self.region, parts, (seq, at), limit)? {
-                let (found, computed) = record.commit(&mut self.region)?;
+                let (found, computed) = record.commit(&mut self.region, parts)?;
                 if found != computed {
                     break;
                 }
@@ -188,7 +188,7 @@ impl<F: MultiwriteNorFlash> Journal<F> {
                         standing.remove(key);
                         self.set_place(key, NOWHERE);
                     }
-                    if item.secret && item.len > 0 {
+                    if item.secret && item.words > 0 {
                         let block = item.check(&mut self.region, seq)?;
                         if block != Block::Scrubbed {
                             standing.insert(key);

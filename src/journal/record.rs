@@ -7,73 +7,58 @@ use super::{Keys, MAX_PART, Parts};
 
 /// Set in the last record of a transaction.
 const LAST: u32 = 1 << 30;
-/// Bits of a descriptor that hold half the length of a part; the key takes the others.
-const LENGTH_BITS: u32 = 7;
+/// Bits of a descriptor that hold the length of a part in words; the key takes the others.
+const LENGTH_BITS: u32 = 6;
 /// A commit word always has this bit clear, so a blank word never commits anything.
 const COMMIT_MASK: u32 = u32::MAX >> 1;
 
-const _: () = assert!(MAX_PART.is_multiple_of(WORD) && MAX_PART / 2 < 1 << LENGTH_BITS);
+const MAX_WORDS: u16 = (MAX_PART / WORD) as u16;
+const _: () = assert!(MAX_PART.is_multiple_of(WORD) && MAX_WORDS < 1 << LENGTH_BITS);
 const _: () = assert!(super::MAX_KEYS < 1 << (16 - LENGTH_BITS));
 
-/// A part's value, padded with a zero to an even length.
-struct Value {
-    bytes: [u8; MAX_PART],
-    len: usize,
+/// Words that the present value of a part takes.
+pub(super) fn words_of<P: Parts>(parts: &P, key: u16) -> u16 {
+    parts.length(key).min(MAX_PART).div_ceil(WORD) as u16
 }
 
-impl Value {
-    fn of<P: Parts>(parts: &P, key: u16) -> Self {
-        let mut bytes = [0; MAX_PART];
-        let len = parts.encode(key, &mut bytes).min(MAX_PART);
-        if let Some(pad) = bytes.get_mut(len) {
-            *pad = 0;
-        }
-        // The last word may be half padding.
-        if let Some(pad) = bytes.get_mut(len.next_multiple_of(2)..len.next_multiple_of(WORD)) {
-            pad.fill(0);
-        }
-        Self { bytes, len: len.next_multiple_of(2) }
-    }
-
-    fn words(&self) -> impl Iterator<Item = u32> + '_ {
-        let (words, _) = self.bytes.as_chunks::<WORD>();
-        words.iter().take(self.len.div_ceil(WORD)).map(|word| u32::from_le_bytes(*word))
-    }
+/// Words that a part takes in a record: its value and, if that is secret and there, its checksum.
+const fn extent(words: u16, secret: bool) -> u16 {
+    if secret && words > 0 { words + 1 } else { words }
 }
 
 /// The size of a record, grown part by part.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Shape {
     items: u16,
-    open_bytes: u16,
-    secret_words: u16,
+    /// Words of all values and their checksums.
+    values: u16,
 }
 
 impl Shape {
+    /// The shape of a record with the present values of these parts.
+    pub(super) fn of<P: Parts>(parts: &P, keys: &Keys) -> Self {
+        keys.iter().fold(Self::default(), |shape, key| shape.with_part(parts, key))
+    }
+
     /// This shape with one part more.
-    pub(super) fn with(self, len: usize, secret: bool) -> Self {
-        let mut shape = Self { items: self.items.saturating_add(1), ..self };
-        if !secret {
-            shape.open_bytes = shape.open_bytes.saturating_add(len as u16);
-        } else if len > 0 {
-            shape.secret_words = shape.secret_words.saturating_add(len.div_ceil(WORD) as u16 + 1);
-        }
-        shape
+    const fn with(self, words: u16, secret: bool) -> Self {
+        let values = self.values.saturating_add(extent(words, secret));
+        Self { items: self.items.saturating_add(1), values }
     }
 
     /// This shape with the present value of a part more.
     pub(super) fn with_part<P: Parts>(self, parts: &P, key: u16) -> Self {
-        self.with(parts.length(key).min(MAX_PART).next_multiple_of(2), parts.secret(key))
+        self.with(words_of(parts, key), parts.secret(key))
     }
 
-    /// Words up to the first secret block: header, descriptors, open bytes.
-    fn head(self) -> u16 {
-        (WORD as u16).saturating_add(self.items.saturating_mul(2)).saturating_add(self.open_bytes).div_ceil(4)
+    /// Words up to the first value: header and descriptors.
+    const fn head(self) -> u16 {
+        1 + self.items.div_ceil(2)
     }
 
     /// Words of the whole record, commit word included.
-    pub(super) fn words(self) -> u16 {
-        self.head().saturating_add(self.secret_words).saturating_add(1)
+    pub(super) const fn words(self) -> u16 {
+        self.values.saturating_add(self.head() + 1)
     }
 }
 
@@ -92,10 +77,11 @@ pub(super) struct Record {
 /// A part inside a record.
 pub(super) struct Item {
     pub key: u16,
-    pub len: usize,
+    /// Words of its value; 0 if it is absent.
+    pub words: u16,
     pub secret: bool,
-    /// Offset in bytes from the start of the page.
-    offset: u16,
+    /// Where in the page its value stands.
+    at: u16,
 }
 
 impl Record {
@@ -110,18 +96,17 @@ impl Record {
             return Ok(None);
         }
         let header = region.word(seq, at)?;
-        let words = (header & ((1 << AT_BITS) - 1)) as u16;
-        let items = (header >> AT_BITS & ((1 << AT_BITS) - 1)) as u16;
+        let (words, items) = counts(header);
         let mut shape = Shape::default();
         if words > limit - at || words < (Shape { items, ..shape }).words() {
             return Ok(None);
         }
         for index in 0..items {
-            let (key, len) = descriptor(region, (seq, at), index)?;
-            if key >= region.count || len > MAX_PART {
+            let (key, words) = descriptor(region, (seq, at), index)?;
+            if key >= region.count || words > MAX_WORDS {
                 return Ok(None);
             }
-            shape = shape.with(len, parts.secret(key));
+            shape = shape.with(words, parts.secret(key));
         }
         let record = Self { seq, at, shape, last: header & LAST != 0, marked: header & UNMARKED == 0 };
         Ok((shape.words() == words && header | UNMARKED == record.header()).then_some(record))
@@ -138,23 +123,27 @@ impl Record {
     }
 
     /// The commit word as it is on flash, and as it must be.
-    pub(super) fn commit<F: MultiwriteNorFlash>(
+    pub(super) fn commit<F: MultiwriteNorFlash, P: Parts>(
         &self,
         region: &mut Region<F>,
+        parts: &P,
     ) -> Result<(u32, u32), NorFlashErrorKind> {
-        let mut sum = Sum::new(self.seq, u32::from(self.at));
-        sum.add(self.header());
-        for at in 1..self.shape.head() {
-            sum.add(region.word(self.seq, self.at + at)?);
+        let mut sum = Sum::at(self.seq, self.at);
+        sum.add(&self.header().to_le_bytes());
+        sum.add_words(region, self.seq, self.at + 1..self.at + self.shape.head())?;
+        let mut items = self.items();
+        while let Some(item) = items.next(region, parts)? {
+            if !item.secret {
+                sum.add_words(region, self.seq, item.at..item.at + item.words)?;
+            }
         }
         Ok((region.word(self.seq, self.end() - 1)?, sum.value() & COMMIT_MASK))
     }
 
     /// The parts in the record, one by one.
     pub(super) fn items(&self) -> Items {
-        let open = self.at * WORD as u16 + WORD as u16 + self.shape.items * 2;
-        let block = (self.at + self.shape.head()) * WORD as u16;
-        Items { place: (self.seq, self.at), index: 0, items: self.shape.items, open, block }
+        let (seq, at, items) = (self.seq, self.at, self.shape.items);
+        Items { place: (seq, at), index: 0, items, at: at + self.shape.head() }
     }
 
     /// Can a write cut short explain what is here, in the newest page and behind its last good record? Words are
@@ -171,52 +160,71 @@ impl Record {
         }
         let Some(record) = Self::read(region, parts, (seq, at), Region::<F>::PAGE)? else {
             // Torn in the header, or in the descriptors behind it.
-            let items = (header >> AT_BITS & ((1 << AT_BITS) - 1)) as u16;
+            let (_, items) = counts(header);
             return Ok(region.blank_from(seq, at + 1)? || region.blank_from(seq, at + 1 + items.div_ceil(2))?);
         };
         if !region.blank_from(seq, record.end())? {
             return Ok(false);
         }
-        let (found, computed) = record.commit(region)?;
+        let (found, computed) = record.commit(region, parts)?;
         Ok(found & computed == computed)
     }
 
-    /// Writes a record with the parts in `keys` and commits it.
+    /// Writes a record with the parts in `keys`, which are of this shape, and commits it.
     pub(super) fn write<F: MultiwriteNorFlash, P: Parts>(
         region: &mut Region<F>,
         parts: &P,
-        keys: &Keys,
+        (keys, shape): (&Keys, Shape),
         (seq, at): (u32, u16),
         last: bool,
     ) -> Result<Self, NorFlashErrorKind> {
-        let shape = keys.iter().fold(Shape::default(), |shape, key| shape.with_part(parts, key));
         let record = Self { seq, at, shape, last, marked: false };
-        let mut pen = Pen { region, seq, at, bytes: [0; WORD], filled: 0, sum: Sum::new(seq, u32::from(at)) };
-        pen.push(&record.header().to_le_bytes())?;
+        let mut pen = Pen { region, seq, at, bytes: [0; GATHERED], filled: 0 };
+        let mut sum = Sum::at(seq, at);
+        sum.add(pen.put(record.header())?);
+        // Two descriptors a word.
+        let (mut pair, mut half) = (0, 0);
         for key in keys.iter() {
-            let half = parts.length(key).min(MAX_PART).div_ceil(2) as u16;
-            pen.push(&(key << LENGTH_BITS | half).to_le_bytes())?;
-        }
-        for key in keys.iter().filter(|key| !parts.secret(*key)) {
-            let value = Value::of(parts, key);
-            pen.push(value.bytes.get(..value.len).unwrap_or_default())?;
-        }
-        let Pen { mut at, sum, .. } = pen.pad()?;
-        for key in keys.iter().filter(|key| parts.secret(*key)) {
-            let value = Value::of(parts, key);
-            let mut sum = Sum::new(seq, u32::from(at));
-            for word in value.words() {
-                sum.add(word);
-                region.put(seq, at, word)?;
-                at += 1;
-            }
-            if value.len > 0 {
-                region.put(seq, at, sum.value())?;
-                at += 1;
+            pair |= u32::from(key << LENGTH_BITS | words_of(parts, key)) << half;
+            half = (half + 16) % u32::BITS;
+            if half == 0 {
+                sum.add(pen.put(core::mem::take(&mut pair))?);
             }
         }
-        region.put(seq, at, sum.value() & COMMIT_MASK)?;
+        if half > 0 {
+            sum.add(pen.put(pair)?);
+        }
+        for key in keys.iter() {
+            let mut own = Sum::at(seq, pen.at());
+            let value = pen.copy(parts, key)?;
+            if !parts.secret(key) {
+                sum.add(value);
+            } else if !value.is_empty() {
+                own.add(value);
+                pen.put(own.value())?;
+            }
+        }
+        pen.put(sum.value() & COMMIT_MASK)?;
+        pen.flush()?;
         Ok(record)
+    }
+
+    /// Where in the good record at this place the value of a part stands.
+    pub(super) fn find<F: MultiwriteNorFlash, P: Parts>(
+        region: &mut Region<F>,
+        parts: &P,
+        place: (u32, u16),
+        key: u16,
+    ) -> Result<Option<Item>, NorFlashErrorKind> {
+        let (_, items) = counts(region.word(place.0, place.1)?);
+        let at = place.1 + Shape { items, values: 0 }.head();
+        let mut items = Items { place, index: 0, items, at };
+        while let Some(item) = items.next(region, parts)? {
+            if item.key == key {
+                return Ok(Some(item));
+            }
+        }
+        Ok(None)
     }
 
     /// Second write of the header: this record is committed, it can no longer be a torn one.
@@ -233,9 +241,8 @@ pub(super) struct Items {
     place: (u32, u16),
     index: u16,
     items: u16,
-    /// Where the next part's bytes are, open or secret.
-    open: u16,
-    block: u16,
+    /// Where the next part's value is.
+    at: u16,
 }
 
 impl Items {
@@ -247,16 +254,11 @@ impl Items {
         if self.index == self.items {
             return Ok(None);
         }
-        let (key, len) = descriptor(region, self.place, self.index)?;
+        let (key, words) = descriptor(region, self.place, self.index)?;
+        let (secret, at) = (parts.secret(key), self.at);
         self.index += 1;
-        let secret = parts.secret(key);
-        let offset = if secret { self.block } else { self.open };
-        if !secret {
-            self.open += len as u16;
-        } else if len > 0 {
-            self.block += (len.next_multiple_of(WORD) + WORD) as u16;
-        }
-        Ok(Some(Item { key, len, secret, offset }))
+        self.at += extent(words, secret);
+        Ok(Some(Item { key, words, secret, at }))
     }
 }
 
@@ -279,17 +281,12 @@ impl Item {
         seq: u32,
         bytes: &'b mut [u8; MAX_PART],
     ) -> Result<&'b [u8], NorFlashErrorKind> {
-        for (offset, byte) in (self.offset..).zip(bytes.iter_mut().take(self.len)) {
-            let word = region.word(seq, offset / WORD as u16)?.to_le_bytes();
-            *byte = word.get(usize::from(offset) % WORD).copied().unwrap_or_default();
+        let (words, _) = bytes.as_chunks_mut::<WORD>();
+        let words = words.get_mut(..usize::from(self.words)).unwrap_or_default();
+        for (at, word) in (self.at..).zip(words.iter_mut()) {
+            *word = region.word(seq, at)?.to_le_bytes();
         }
-        Ok(bytes.get(..self.len).unwrap_or_default())
-    }
-
-    /// The words of a secret block, its checksum included.
-    fn block(&self) -> core::ops::Range<u16> {
-        let from = self.offset / WORD as u16;
-        from..from + self.len.div_ceil(WORD) as u16 + 1
+        Ok(words.as_flattened())
     }
 
     /// Checks the bytes of a secret part that is not absent.
@@ -298,15 +295,14 @@ impl Item {
         region: &mut Region<F>,
         seq: u32,
     ) -> Result<Block, NorFlashErrorKind> {
-        let block = self.block();
-        let mut sum = Sum::new(seq, u32::from(block.start));
+        let mut sum = Sum::at(seq, self.at);
         let mut ones = 0;
-        for at in block.start..block.end - 1 {
+        for at in self.at..self.at + self.words {
             let word = region.word(seq, at)?;
-            sum.add(word);
+            sum.add(&word.to_le_bytes());
             ones |= word;
         }
-        let stored = region.word(seq, block.end - 1)?;
+        let stored = region.word(seq, self.at + self.words)?;
         Ok(match sum.value() == stored {
             true => Block::Whole,
             false if ones | stored == 0 => Block::Scrubbed,
@@ -314,63 +310,94 @@ impl Item {
         })
     }
 
-    /// Overwrites a secret part with zeros, unless that was done before. Words that happen to hold zero are written
-    /// too: the number of writes must not depend on the value.
+    /// Overwrites a secret part and its checksum with zeros. Words that happen to hold zero are written too: the
+    /// number of writes must not depend on the value.
     pub(super) fn scrub<F: MultiwriteNorFlash>(
         &self,
         region: &mut Region<F>,
         seq: u32,
     ) -> Result<(), NorFlashErrorKind> {
-        if self.check(region, seq)? == Block::Scrubbed {
-            return Ok(());
-        }
-        self.block().try_for_each(|at| region.put(seq, at, 0))
+        const ZEROS: [u8; MAX_PART + WORD] = [0; MAX_PART + WORD];
+        let length = (usize::from(self.words) + 1) * WORD;
+        region.write(seq, self.at, ZEROS.get(..length).unwrap_or(&ZEROS))
     }
 }
 
+/// Words and items of a record, from its header.
+const fn counts(header: u32) -> (u16, u16) {
+    const MASK: u32 = (1 << AT_BITS) - 1;
+    ((header & MASK) as u16, (header >> AT_BITS & MASK) as u16)
+}
+
+/// The key of a part and the words of its value.
 fn descriptor<F: MultiwriteNorFlash>(
     region: &mut Region<F>,
     (seq, at): (u32, u16),
     index: u16,
-) -> Result<(u16, usize), NorFlashErrorKind> {
+) -> Result<(u16, u16), NorFlashErrorKind> {
     let pair = region.word(seq, at + 1 + index / 2)?;
     let descriptor = if index.is_multiple_of(2) { pair as u16 } else { (pair >> 16) as u16 };
-    Ok((descriptor >> LENGTH_BITS, usize::from(descriptor & ((1 << LENGTH_BITS) - 1)) * 2))
+    Ok((descriptor >> LENGTH_BITS, descriptor & ((1 << LENGTH_BITS) - 1)))
 }
 
-/// Gathers bytes into words and writes them in ascending order, summing as it goes.
+/// Bytes gathered before they are written.
+const GATHERED: usize = MAX_PART + 32;
+
+/// Writes words in ascending order, many at a time: a flash is slow to begin.
 struct Pen<'r, F> {
     region: &'r mut Region<F>,
     seq: u32,
+    /// Where the first word not yet written goes.
     at: u16,
-    bytes: [u8; WORD],
+    bytes: [u8; GATHERED],
     filled: usize,
-    sum: Sum,
 }
 
 impl<F: MultiwriteNorFlash> Pen<'_, F> {
-    fn push(&mut self, bytes: &[u8]) -> Result<(), NorFlashErrorKind> {
-        for byte in bytes {
-            if let Some(place) = self.bytes.get_mut(self.filled) {
-                *place = *byte;
-            }
-            self.filled += 1;
-            if self.filled == WORD {
-                let word = u32::from_le_bytes(self.bytes);
-                self.sum.add(word);
-                self.region.put(self.seq, self.at, word)?;
-                self.at += 1;
-                self.filled = 0;
-            }
-        }
-        Ok(())
+    /// Where the next word goes.
+    const fn at(&self) -> u16 {
+        self.at + (self.filled / WORD) as u16
     }
 
-    /// Fills the present word with zeros.
-    fn pad(mut self) -> Result<Self, NorFlashErrorKind> {
-        while self.filled != 0 {
-            self.push(&[0])?;
+    /// Adds one word; gives its bytes.
+    fn put(&mut self, word: u32) -> Result<&[u8], NorFlashErrorKind> {
+        let room = self.room(WORD)?;
+        if let Some(room) = room.first_chunk_mut() {
+            *room = word.to_le_bytes();
         }
-        Ok(self)
+        Ok(self.fill(WORD))
+    }
+
+    /// Adds the present value of a part, padded with zeros; gives its bytes.
+    fn copy<P: Parts>(&mut self, parts: &P, key: u16) -> Result<&[u8], NorFlashErrorKind> {
+        let Some(room) = self.room(MAX_PART)?.first_chunk_mut() else { return Ok(&[]) };
+        let length = parts.encode(key, room).min(MAX_PART);
+        let padded = length.next_multiple_of(WORD);
+        if length < padded {
+            room.iter_mut().take(padded).skip(length).for_each(|pad| *pad = 0);
+        }
+        Ok(self.fill(padded))
+    }
+
+    /// What is left to be filled, at least so many bytes.
+    fn room(&mut self, bytes: usize) -> Result<&mut [u8], NorFlashErrorKind> {
+        if self.filled + bytes > GATHERED {
+            self.flush()?;
+        }
+        Ok(self.bytes.get_mut(self.filled..).unwrap_or_default())
+    }
+
+    /// So many bytes have been filled: these.
+    fn fill(&mut self, bytes: usize) -> &[u8] {
+        let from = self.filled;
+        self.filled += bytes;
+        self.bytes.get(from..self.filled).unwrap_or_default()
+    }
+
+    fn flush(&mut self) -> Result<(), NorFlashErrorKind> {
+        self.region.write(self.seq, self.at, self.bytes.get(..self.filled).unwrap_or_default())?;
+        self.at = self.at();
+        self.filled = 0;
+        Ok(())
     }
 }

@@ -3,6 +3,8 @@
 //! A page is named by its number in the log, counted up from 1 for ever; page `s` lies at `s mod pages` of the region.
 //! A word is four bytes, little endian; `at` counts words from the start of a page.
 
+use core::ops::Range;
+
 use crc::{CRC_32_ISO_HDLC, Crc, Digest, Table};
 use embedded_storage::nor_flash::{MultiwriteNorFlash, NorFlashError, NorFlashErrorKind};
 
@@ -22,7 +24,7 @@ const AT_MASK: u32 = (1 << AT_BITS) - 1;
 /// No page has a higher number: 20,000 erases of 65,535 pages end far below, and nothing can overflow.
 const LAST_PAGE: u32 = u32::MAX / 2;
 /// Names the format; part of every page header's checksum.
-const FORMAT: u32 = u32::from_le_bytes(*b"Eqj1");
+const FORMAT: u32 = u32::from_le_bytes(*b"Eqj2");
 
 static CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISO_HDLC);
 
@@ -30,16 +32,30 @@ static CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISO_HDLC);
 pub(super) struct Sum(Digest<'static, u32, Table<1>>);
 
 impl Sum {
-    /// Starts with two words that say what is summed and where, so that no stale or misplaced bytes can pass.
-    pub(super) fn new(a: u32, b: u32) -> Self {
-        let mut sum = Self(CRC.digest());
-        sum.add(a);
-        sum.add(b);
-        sum
+    /// Starts from a place, so that no stale or misplaced bytes can pass: a place is not the same number as another
+    /// one before page 2^20, which is 16,384 erases of 64 pages.
+    pub(super) fn at(seq: u32, at: u16) -> Self {
+        Self::from(seq << AT_BITS | u32::from(at))
     }
 
-    pub(super) fn add(&mut self, word: u32) {
-        self.0.update(&word.to_le_bytes());
+    const fn from(start: u32) -> Self {
+        Self(CRC.digest_with_initial(start))
+    }
+
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub(super) fn add_words<F: MultiwriteNorFlash>(
+        &mut self,
+        region: &mut Region<F>,
+        seq: u32,
+        words: Range<u16>,
+    ) -> Result<(), NorFlashErrorKind> {
+        for at in words {
+            self.add(&region.word(seq, at)?.to_le_bytes());
+        }
+        Ok(())
     }
 
     pub(super) fn value(self) -> u32 {
@@ -93,9 +109,14 @@ impl<F: MultiwriteNorFlash> Region<F> {
         Ok(u32::from_le_bytes(bytes))
     }
 
-    pub(super) fn put(&mut self, seq: u32, at: u16, word: u32) -> Result<(), NorFlashErrorKind> {
+    /// Writes words, in ascending order.
+    pub(super) fn write(&mut self, seq: u32, at: u16, words: &[u8]) -> Result<(), NorFlashErrorKind> {
         let address = self.address(seq, at);
-        self.flash.write(address, &word.to_le_bytes()).map_err(|e| e.kind())
+        self.flash.write(address, words).map_err(|e| e.kind())
+    }
+
+    pub(super) fn put(&mut self, seq: u32, at: u16, word: u32) -> Result<(), NorFlashErrorKind> {
+        self.write(seq, at, &word.to_le_bytes())
     }
 
     pub(super) fn erase(&mut self, seq: u32) -> Result<(), NorFlashErrorKind> {
@@ -124,10 +145,8 @@ impl<F: MultiwriteNorFlash> Region<F> {
     }
 
     fn header_sum(&self, seq: u32, place: u32, swept: u32) -> u32 {
-        let mut sum = Sum::new(FORMAT, u32::from(self.count));
-        sum.add(seq);
-        sum.add(place | UNMARKED);
-        sum.add(swept);
+        let mut sum = Sum::from(FORMAT ^ u32::from(self.count));
+        [seq, place | UNMARKED, swept].iter().for_each(|word| sum.add(&word.to_le_bytes()));
         sum.value()
     }
 
@@ -161,10 +180,7 @@ impl<F: MultiwriteNorFlash> Region<F> {
             place |= PURGING;
         }
         let words = [header.seq, place, header.swept, self.header_sum(header.seq, place, header.swept)];
-        for (at, word) in words.into_iter().enumerate() {
-            self.put(header.seq, at as u16, word)?;
-        }
-        Ok(())
+        self.write(header.seq, 0, words.map(u32::to_le_bytes).as_flattened())
     }
 
     /// Marks a page as followed by another one that holds something committed.

@@ -128,12 +128,12 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         }
     }
 
-    /// Writes a part; its length.
+    /// Writes a part; its length. Bytes behind it stay as they are.
     pub fn encode_part(&self, part: Part, out: &mut [u8; MAX_PART_BYTES]) -> usize {
         match part {
             Part::Progress => {
                 let last = self.last;
-                let mut out = Writer(out.iter_mut());
+                let mut out = Writer(out);
                 out.put(&[self.phase as u8, self.looks, arm_byte(last.map(|l| l.arm))]);
                 out.put(&[u8::from(last.is_some_and(|l| l.tag.is_some()))]);
                 out.put(&self.assigned.to_le_bytes());
@@ -143,19 +143,18 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             Part::Waiting(slot) => {
                 let entry = self.waiting.get(usize::from(slot)).copied().unwrap_or(Slot::FREE);
                 let [used @ .., _, _] = entry.0.to_le_bytes();
-                Writer(out.iter_mut()).put(&used);
+                Writer(out).put(&used);
                 WAITING_BYTES
             }
             Part::Tally(j) => {
-                let mut tally = [0; TALLY_BYTES];
-                if let Some(feature) = self.features.get(usize::from(j)) {
-                    feature.encode_tally(&mut tally);
+                if let (Some(feature), Some(out)) =
+                    (self.features.get(usize::from(j)), out.first_chunk_mut())
+                {
+                    feature.encode_tally(out);
                 }
-                Writer(out.iter_mut()).put(&tally);
                 self.length(part)
             }
             Part::Ledger(j) => {
-                *out = [0; LEDGER_BYTES];
                 if let Some(feature) = self.features.get(usize::from(j)) {
                     feature.encode_ledger(out);
                 }

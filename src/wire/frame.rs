@@ -73,16 +73,20 @@ pub fn open(line: &[u8]) -> Result<Opened<'_>, WireError> {
     if line.len() > LINE_LIMIT {
         return Err(WireError::Length);
     }
-    let Some(star) = line.iter().position(|b| *b == b'*') else {
-        return Ok(Opened { body: line, sealed: false });
-    };
-    let (body, seal) = line.split_at_checked(star).unwrap_or((line, &[]));
-    let expected = checksum(body);
-    let got = seal.get(1..).and_then(super::unhex::<2>).map(u16::from_be_bytes);
-    if got == Some(expected) {
-        Ok(Opened { body, sealed: true })
-    } else {
-        Err(WireError::Checksum { got, expected })
+    if let Some((body, [b'*', digits @ ..])) = line.split_last_chunk::<CHECKSUM_CHARS>() {
+        let expected = checksum(body);
+        let got = super::unhex::<2>(digits).map(u16::from_be_bytes);
+        return if got == Some(expected) {
+            Ok(Opened { body, sealed: true })
+        } else {
+            Err(WireError::Checksum { got, expected })
+        };
+    }
+    // No text has a star in it, so this is a checksum that was damaged.
+    let mut parts = line.split(|byte| *byte == b'*');
+    match (parts.next(), parts.next()) {
+        (Some(body), Some(_)) => Err(WireError::Checksum { got: None, expected: checksum(body) }),
+        _ => Ok(Opened { body: line, sealed: false }),
     }
 }
 
@@ -91,7 +95,8 @@ pub fn open(line: &[u8]) -> Result<Opened<'_>, WireError> {
 /// Text that would leave no room for the checksum is cut; [`Line::is_cut`] tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    text: heapless::String<{ LINE_LIMIT + 1 }>,
+    /// ASCII.
+    text: heapless::Vec<u8, { LINE_LIMIT + 1 }>,
     cut: bool,
 }
 
@@ -99,7 +104,7 @@ impl Line {
     /// An empty line.
     #[must_use]
     pub const fn new() -> Self {
-        Self { text: heapless::String::new(), cut: false }
+        Self { text: heapless::Vec::new(), cut: false }
     }
 
     /// Did text not fit?
@@ -111,25 +116,38 @@ impl Line {
     /// What was written so far; after [`Line::seal`] with checksum and LF.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        self.text.as_bytes()
+        &self.text
+    }
+
+    fn push(&mut self, byte: u8) {
+        let fits = self.text.len() < LINE_LIMIT - CHECKSUM_CHARS;
+        let plain = matches!(byte, b' '..=b'~') && byte != b'*';
+        if !fits || !plain || self.text.push(byte).is_err() {
+            self.cut = true;
+        }
     }
 
     /// Adds the checksum and the LF: the line as it goes over the wire.
     pub fn seal(&mut self) {
-        let sum = checksum(self.text.as_bytes());
-        // Writing text keeps `CHECKSUM_CHARS` and the LF free.
-        let _ = fmt::Write::write_fmt(&mut self.text, format_args!("*{sum:04X}\n"));
+        let [high, low] = checksum(&self.text).to_be_bytes();
+        let digit = |nibble: u8| nibble + if nibble < 10 { b'0' } else { b'A' - 10 };
+        let seal = [b'*', digit(high >> 4), digit(high & 15), digit(low >> 4), digit(low & 15), b'\n'];
+        for byte in seal {
+            // Writing text keeps this much free.
+            let _ = self.text.push(byte);
+        }
     }
 }
 
 impl fmt::Write for Line {
     /// Never fails; characters beyond the limit and those that may not stand in a line are left out.
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        for c in text.chars() {
-            let fits = self.text.len() < LINE_LIMIT - CHECKSUM_CHARS;
-            let plain = (c.is_ascii_graphic() || c == ' ') && c != '*';
-            self.cut |= !fits || !plain || self.text.push(c).is_err();
-        }
+        text.bytes().for_each(|byte| self.push(byte));
+        Ok(())
+    }
+
+    fn write_char(&mut self, c: char) -> fmt::Result {
+        self.push(u8::try_from(c).unwrap_or(b'*'));
         Ok(())
     }
 }

@@ -64,6 +64,14 @@ pub enum Reply<'a> {
 impl fmt::Display for Reply<'_> {
     /// The reply without checksum.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.compose(f)
+    }
+}
+
+impl Reply<'_> {
+    /// The reply without checksum. What every patient gets goes without the machinery of formatting, which would take
+    /// longer than everything else about it.
+    fn compose(&self, f: &mut impl Write) -> fmt::Result {
         match self {
             Self::Hello { version, state, restart } => {
                 write!(f, "HELLO equipoise {PROTOCOL} {version} {}", state.name())?;
@@ -74,11 +82,18 @@ impl fmt::Display for Reply<'_> {
                 write!(f, "unresolved={} phase={} ", s.unresolved, s.phase.name())?;
                 write!(f, "looks={} next-look={}", s.looks, s.next_look)
             }
-            Self::Arm { patient, arm } => write!(f, "ARM {patient} {arm}"),
-            Self::Recorded { patient } => write!(f, "OK {patient}"),
+            Self::Arm { patient, arm } => {
+                f.write_str("ARM ")?;
+                decimal(*patient, f)?;
+                f.write_str(arm.of([" 0", " 1"]))
+            }
+            Self::Recorded { patient } => {
+                f.write_str("OK ")?;
+                decimal(*patient, f)
+            }
             Self::Done => f.write_str("OK"),
             Self::Planned { trial, claim } => write!(f, "OK trial={trial} claim={}", claim.name()),
-            Self::Row(row) => row.fmt(f),
+            Self::Row(row) => write!(f, "{row}"),
             Self::End { rows, mac, trial } => write!(f, "END {rows} {} {trial}", Hex(mac)),
             Self::Nonce(nonce) => write!(f, "NONCE {}", Hex(nonce)),
             Self::Refused(refusal) => write!(f, "ERR {refusal}"),
@@ -91,9 +106,15 @@ impl<'a> Reply<'a> {
     #[must_use]
     pub fn to_line(&self) -> Line {
         let mut line = Line::new();
-        let _ = write!(line, "{self}");
-        line.seal();
+        self.write(&mut line);
         line
+    }
+
+    /// The same, into an empty line.
+    pub fn write(&self, line: &mut Line) {
+        // A line takes any text.
+        let _ = self.compose(line);
+        line.seal();
     }
 
     /// Reads a reply line, on the terminal's side.
@@ -195,6 +216,23 @@ impl<'a> Reply<'a> {
         };
         Some(Self::Status(Status { design, patients, assigned, unresolved, phase, looks, next_look }))
     }
+}
+
+/// Writes a number. By subtraction: a small machine has no divider.
+fn decimal(number: u32, f: &mut impl Write) -> fmt::Result {
+    const TENS: [u32; 9] =
+        [1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1000, 100, 10];
+    let mut rest = number;
+    for ten in TENS.into_iter().skip_while(|ten| *ten > number) {
+        let mut digit = b'0';
+        while rest >= ten {
+            rest -= ten;
+            digit += 1;
+        }
+        f.write_char(digit.into())?;
+    }
+    // Below ten.
+    f.write_char((b'0' + rest as u8).into())
 }
 
 impl<'a> Words<'a> {

@@ -85,32 +85,42 @@ impl Request {
     pub fn parse_body(body: &[u8]) -> Result<Self, WireError> {
         let mut words = Words::new(body);
         let verb = words.next_word();
-        words.allowed = match verb {
-            b"ASSIGN" => "ASSIGN <k> <feature> [tag of 8 hex digits]",
-            b"OUTCOME" => "OUTCOME <k> <y>",
-            b"LOST" => "LOST <k>",
-            b"AUTH" => "AUTH [64 hex digits]",
-            b"KEY" => "KEY <64 hex digits>",
-            b"PLAN" => "PLAN <key=value>..",
-            b"HELLO" | b"STATUS" | b"REPORT" | b"CLOSE" | b"ERASE" => "a verb alone",
-            _ => return Err(WireError::Syntax { got: excerpt(verb), allowed: VERBS }),
-        };
+        words.allowed = "a verb alone";
         let request = match verb {
+            b"ASSIGN" => {
+                words.allowed = "ASSIGN <k> <feature> [tag of 8 hex digits]";
+                Self::Assign {
+                    patient: words.number()?,
+                    feature: words.number()?,
+                    tag: words.hex_if_any()?.map(|bytes| Tag(u32::from_be_bytes(bytes))),
+                }
+            }
+            b"OUTCOME" => {
+                words.allowed = "OUTCOME <k> <y>";
+                Self::Outcome { patient: words.number()?, y: words.number()? }
+            }
+            b"LOST" => {
+                words.allowed = "LOST <k>";
+                Self::Lost { patient: words.number()? }
+            }
+            b"AUTH" => {
+                words.allowed = "AUTH [64 hex digits]";
+                words.hex_if_any()?.map_or(Self::Challenge, Self::Answer)
+            }
+            b"KEY" => {
+                words.allowed = "KEY <64 hex digits>";
+                Self::Key(words.hex_if_any()?.ok_or(words.error(b""))?)
+            }
+            b"PLAN" => {
+                words.allowed = "PLAN <key=value>..";
+                return words.plan().map(Self::Plan);
+            }
             b"HELLO" => Self::Hello,
             b"STATUS" => Self::Status,
-            b"ASSIGN" => Self::Assign {
-                patient: words.number()?,
-                feature: words.number()?,
-                tag: words.hex_if_any()?.map(|bytes| Tag(u32::from_be_bytes(bytes))),
-            },
-            b"OUTCOME" => Self::Outcome { patient: words.number()?, y: words.number()? },
-            b"LOST" => Self::Lost { patient: words.number()? },
             b"REPORT" => Self::Report,
-            b"AUTH" => words.hex_if_any()?.map_or(Self::Challenge, Self::Answer),
-            b"KEY" => Self::Key(words.hex_if_any()?.ok_or(words.error(b""))?),
-            b"PLAN" => return words.plan().map(Self::Plan),
             b"CLOSE" => Self::Close,
-            _ => Self::Erase,
+            b"ERASE" => Self::Erase,
+            _ => return Err(WireError::Syntax { got: excerpt(verb), allowed: VERBS }),
         };
         match words.next_word() {
             b"" => Ok(request),
@@ -186,8 +196,13 @@ impl<'a> Words<'a> {
 
     pub(super) fn number(&mut self) -> Result<u32, WireError> {
         let word = self.next_word();
-        let digits = !word.is_empty() && word.iter().all(u8::is_ascii_digit);
-        let value = core::str::from_utf8(word).ok().filter(|_| digits).and_then(|text| text.parse().ok());
+        let append = |number: u32, byte: &u8| {
+            let digit = byte.wrapping_sub(b'0');
+            // A small machine has no wide product to tell an overflow by.
+            let fits = digit < 10 && number <= u32::MAX / 10;
+            if fits { number.wrapping_mul(10).checked_add(digit.into()) } else { None }
+        };
+        let value = word.iter().try_fold(0, append).filter(|_| !word.is_empty());
         value.ok_or_else(|| self.error(word))
     }
 

@@ -18,7 +18,7 @@ pub const KEYS: u16 = 17;
 
 /// Bytes of a ledger: all of them together fit into a record, or take more than a page.
 pub const SMALL: usize = 20;
-pub const LARGE: usize = 160;
+pub const LARGE: usize = 112;
 
 /// The kinds of parts a device keeps, in small numbers: progress, waiting patients, tallies (secret), ledgers.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,7 +91,7 @@ impl Parts for Book {
 
     fn decode(&mut self, key: u16, bytes: &[u8]) -> Result<(), BadPart> {
         let len = self.len(key);
-        if !bytes.is_empty() && bytes.len() != len.next_multiple_of(2) {
+        if !bytes.is_empty() && bytes.len() != len.next_multiple_of(4) {
             return Err(BadPart);
         }
         self.values[usize::from(key)] = bytes[..bytes.len().min(len)].to_vec();
