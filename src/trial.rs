@@ -182,7 +182,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.waiting.iter_mut().for_each(|slot| *slot = Slot::FREE);
         let fresh = self.rules.feature();
         self.features.iter_mut().for_each(|feature| *feature = fresh);
-        self.touched = Touched::EVERYTHING;
+        let features = u64::MAX >> (u64::BITS - M as u32);
+        self.touched = Touched { progress: true, slots: (0, U as u16), tallies: features, ledgers: features };
         self.schedule();
         Ok(())
     }
@@ -222,6 +223,11 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     #[must_use]
     pub fn next_look(&self) -> Option<u32> {
         (self.phase != Phase::Closed && self.next_look != NEVER).then_some(self.next_look)
+    }
+    /// What has changed since the last [`Self::take_touched`].
+    #[must_use]
+    pub const fn touched(&self) -> Touched {
+        self.touched
     }
     /// What has changed since the last call.
     pub fn take_touched(&mut self) -> Touched {
@@ -302,7 +308,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.unresolved += 1;
         self.last = Some(Last { arm: choice.arm, tag });
         self.touched.progress = true;
-        self.touched.slot = Some(slot as u16);
+        self.touched.touch_slot(slot as u16);
         Ok(choice.arm)
     }
 
@@ -321,7 +327,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         let slot = self.find(patient, patient)?;
         let entry = core::mem::replace(self.waiting.get_mut(slot)?, Slot::FREE);
         self.unresolved -= 1;
-        self.touched.slot = Some(slot as u16);
+        self.touched.touch_slot(slot as u16);
         Some(entry.waiting())
     }
 
@@ -451,7 +457,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             }
         }
         self.unresolved = 0;
-        self.touched.all_slots = true;
+        self.touched.slots = (0, U as u16);
         if self.rules.is_interim() && self.phase == Phase::Measure {
             self.look_at_all(Look::Measure, chance);
         }

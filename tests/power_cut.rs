@@ -20,7 +20,7 @@ use book::{
 use desk::{Desk, KEY};
 use equipoise::device::Held;
 use equipoise::journal::strict::{StrictFlash, Tear};
-use equipoise::journal::{Journal, MAX_PART, Parts};
+use equipoise::journal::{Journal, Parts};
 use equipoise::wire::Request;
 use rayon::prelude::*;
 
@@ -216,9 +216,11 @@ fn durable(flash: &desk::Flash) -> Option<Vec<Vec<u8>>> {
     let mut held = Box::new(Held::<4, 8>::BLANK);
     Journal::mount(flash.clone(), &mut *held).ok()?;
     let encode = |key| {
-        let mut bytes = [0; MAX_PART];
-        let length = held.encode(key, &mut bytes);
-        bytes[..length].to_vec()
+        let mut bytes = vec![0; held.length(key)];
+        if !bytes.is_empty() {
+            held.encode(key, &mut bytes);
+        }
+        bytes
     };
     Some((0..held.count()).map(encode).collect())
 }

@@ -74,10 +74,10 @@ fn a_large_change_without_room_is_refused_and_changes_nothing() {
     let everything: Keys = (0..book::KEYS).collect();
     let mut changed = book.clone();
     Look.change(&mut changed);
-    assert_eq!(journal.commit(&changed, &everything), Err(Error::Room));
+    assert_eq!(journal.commit(&changed, || everything.iter()), Err(Error::Room));
     assert_eq!(journal.flash().bytes(), before);
     journal.make_room(&book).unwrap();
-    journal.commit(&changed, &everything).unwrap();
+    journal.commit(&changed, || everything.iter()).unwrap();
     let (_, found) = mount(journal.release(), LARGE).map_err(|(error, _)| error).unwrap();
     assert_eq!(found.values, changed.values);
 }

@@ -80,11 +80,18 @@ impl NorFlash for Flash {
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NorFlashErrorKind> {
         check_write(self, offset, bytes.len())?;
         let start = Self::address(offset) as *mut u32;
-        set(&self.0.config, WRITE);
-        for (i, word) in bytes.as_chunks::<WORD>().0.iter().enumerate() {
+        let write = |i, word| {
             // SAFETY: inside the region and word-aligned, as just checked (the region starts on a page).
-            unsafe { start.add(i).write_volatile(u32::from_le_bytes(*word)) };
+            unsafe { start.add(i).write_volatile(word) };
             self.wait();
+        };
+        set(&self.0.config, WRITE);
+        // SAFETY: four bytes are a word, whatever they are; the processor is little-endian, as the journal's words.
+        if let ([], words, []) = unsafe { bytes.align_to::<u32>() } {
+            words.iter().enumerate().for_each(|(i, word)| write(i, *word));
+        } else {
+            let words = bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes);
+            words.enumerate().for_each(|(i, word)| write(i, word));
         }
         set(&self.0.config, READ_ONLY);
         Ok(())

@@ -281,7 +281,7 @@ impl Feature {
         Some(Estimate::new(effect, libm::sqrt(variance), length))
     }
 
-    pub fn encode_tally(&self, out: &mut [u8; TALLY_BYTES]) {
+    pub fn encode_tally(&self, out: &mut [u8]) {
         let mut out = Writer(out);
         self.sums.iter().for_each(|sum| out.put(&sum.to_le_bytes()));
         self.counts.iter().chain([&self.seen, &self.resolved]).for_each(|n| out.put(&n.to_le_bytes()));
@@ -297,7 +297,7 @@ impl Feature {
         Some(())
     }
 
-    pub fn encode_ledger(&self, out: &mut [u8; LEDGER_BYTES]) {
+    pub fn encode_ledger(&self, out: &mut [u8]) {
         let mut out = Writer(out);
         out.put(&[self.epoch, arm_byte(self.dropped), u8::from(self.estimate.is_some())]);
         out.put(&self.length.to_le_bytes());

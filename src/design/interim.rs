@@ -241,7 +241,7 @@ impl Feature {
         Some(Estimate::new(mean(a1, b1) - mean(a0, b0), deviation, patients))
     }
 
-    pub fn encode_tally(&self, out: &mut [u8; TALLY_BYTES]) {
+    pub fn encode_tally(&self, out: &mut [u8]) {
         let mut out = Writer(out);
         self.window.iter().for_each(|cell| out.put(&cell.to_le_bytes()));
         out.put(&[u8::from(self.masked)]);
@@ -256,7 +256,7 @@ impl Feature {
         Some(())
     }
 
-    pub fn encode_ledger(&self, out: &mut [u8; LEDGER_BYTES]) {
+    pub fn encode_ledger(&self, out: &mut [u8]) {
         let mut out = Writer(out);
         self.ledger.iter().for_each(|cell| out.put(&cell.to_le_bytes()));
         self.evidence.encode(&mut out);

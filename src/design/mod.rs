@@ -134,7 +134,7 @@ impl Feature {
         }
     }
 
-    pub fn encode_tally(&self, out: &mut [u8; TALLY_BYTES]) {
+    pub fn encode_tally(&self, out: &mut [u8]) {
         match self {
             Self::Published(feature) => feature.encode_tally(out),
             Self::Interim(feature) => feature.encode_tally(out),
@@ -148,7 +148,7 @@ impl Feature {
         }
     }
 
-    pub fn encode_ledger(&self, out: &mut [u8; LEDGER_BYTES]) {
+    pub fn encode_ledger(&self, out: &mut [u8]) {
         match self {
             Self::Published(feature) => feature.encode_ledger(out),
             Self::Interim(feature) => feature.encode_ledger(out),

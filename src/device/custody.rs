@@ -234,9 +234,14 @@ impl Session {
         self.door = Door::Shut;
     }
 
-    /// Some request was carried out; `KEY` or another.
-    pub fn note(&mut self, key_set: bool) {
-        self.key_just_set = key_set;
+    /// A key was set just now.
+    pub fn remember_key(&mut self) {
+        self.key_just_set = true;
+    }
+
+    /// Another request than `KEY` came.
+    pub fn forget_key(&mut self) {
+        self.key_just_set = false;
     }
 
     /// Is this the key that the last request set? One guess, not an oracle: whatever comes next ends it.

@@ -53,13 +53,13 @@ pub const START_SAMPLES: usize = 1024;
 pub const RESEED_SAMPLES: usize = 32;
 
 /// Cutoff of the repetition count.
-const REPETITIONS: u16 = 9;
+const REPETITIONS: u32 = 9;
 /// Window of the adaptive proportion test.
-const WINDOW: u16 = 512;
+const WINDOW: u32 = 512;
 /// Cutoff of the adaptive proportion test.
-const PROPORTION: u16 = 71;
+const PROPORTION: u32 = 71;
 /// Samples in which every bit must have changed.
-const BIT_WINDOW: u16 = 64;
+const BIT_WINDOW: u32 = 64;
 
 /// The source failed; it is not trusted again before power-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,11 +69,11 @@ pub struct Unhealthy;
 #[derive(Clone, Copy, Debug)]
 struct Tests {
     last: u8,
-    repeats: u16,
+    repeats: u32,
     reference: u8,
-    seen: u16,
-    same: u16,
-    bits_seen: u16,
+    seen: u32,
+    same: u32,
+    bits_seen: u32,
     ones: u8,
     zeros: u8,
 }
@@ -92,7 +92,7 @@ impl Tests {
         if self.seen == 0 {
             (self.reference, self.same) = (sample, 0);
         }
-        self.same += u16::from(sample == self.reference);
+        self.same += u32::from(sample == self.reference);
         self.seen = (self.seen + 1) % WINDOW;
 
         if self.bits_seen == 0 {

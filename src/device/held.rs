@@ -18,7 +18,7 @@ use super::custody::{CUSTODY_BYTES, Custody};
 use crate::design::Writer;
 use crate::journal::{BadPart, Keys, MAX_KEYS, MAX_PART, Parts};
 use crate::plan::{PLAN_BYTES, Plan, take};
-use crate::trial::{MAX_PART_BYTES, Part, Trial, TrialError, WAITING_BYTES};
+use crate::trial::{MAX_PART_BYTES, PROGRESS_BYTES, Part, Touched, Trial, TrialError, WAITING_BYTES};
 use crate::wire::TrialId;
 
 const CUSTODY: u16 = 0;
@@ -76,7 +76,7 @@ impl<const M: usize, const U: usize> Held<M, U> {
 
     /// Did everything read from flash make sense? What was read is not a change.
     pub(super) fn is_sound(&mut self) -> bool {
-        self.take_touched();
+        self.settle();
         self.bad.is_empty()
     }
 
@@ -125,19 +125,18 @@ impl<const M: usize, const U: usize> Held<M, U> {
         let _ = self.trial.restart(Plan::LEAST);
     }
 
-    /// The keys of what has changed since the last call.
-    pub(super) fn take_touched(&mut self) -> Keys {
-        let mut keys = Keys::NONE;
-        if core::mem::take(&mut self.custody_touched) {
-            keys.insert(CUSTODY);
-        }
-        let touched = self.trial.take_touched();
-        if core::mem::take(&mut self.all_touched) {
-            keys.extend(PLAN..Self::COUNT);
-        } else if self.id.is_some() {
-            Trial::<M, U>::parts_of(touched).for_each(|part| keys.insert(Self::key(part)));
-        }
-        keys
+    /// The keys of what has changed since [`Self::settle`].
+    pub(super) fn touched(&self) -> impl Iterator<Item = u16> + use<M, U> {
+        let first = if self.custody_touched { CUSTODY } else { PLAN };
+        let mut keys = first..if self.all_touched { Self::COUNT } else { PLAN };
+        let mut parts = if self.all_touched { Touched::default() } else { self.trial.touched() };
+        core::iter::from_fn(move || keys.next().or_else(|| parts.next().map(Self::key)))
+    }
+
+    /// What has changed is durable.
+    pub(super) fn settle(&mut self) {
+        (self.custody_touched, self.all_touched) = (false, false);
+        self.trial.take_touched();
     }
 
     /// The key of a part of the trial.
@@ -180,7 +179,7 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
         Self::COUNT
     }
 
-    fn encode(&self, key: u16, out: &mut [u8; MAX_PART]) -> usize {
+    fn encode(&self, key: u16, out: &mut [u8]) {
         match (key, self.id) {
             (CUSTODY, _) => Writer(out).put(&self.custody.encode()),
             (_, None) => {}
@@ -191,12 +190,9 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
                 out.put(&self.trial.plan().encode());
             }
             (_, Some(_)) => {
-                if let Some(out) = out.first_chunk_mut() {
-                    self.trial.encode_part(Self::part(key), out);
-                }
+                self.trial.encode_part(Self::part(key), out);
             }
         }
-        self.length(key)
     }
 
     fn length(&self, key: u16) -> usize {
@@ -204,15 +200,13 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
             (CUSTODY, _) => CUSTODY_BYTES,
             (_, None) => 0,
             (PLAN, Some(_)) => PLAN_PART_BYTES,
-            (_, Some(_)) => {
-                let part = Self::part(key);
-                let vacant = match part {
-                    Part::Waiting(slot) => self.trial.is_free(slot),
-                    Part::Tally(j) | Part::Ledger(j) => j >= self.trial.plan().features(),
-                    Part::Progress => false,
-                };
-                if vacant { 0 } else { self.trial.length(part) }
-            }
+            (_, Some(_)) => match Self::part(key) {
+                Part::Waiting(slot) if self.trial.is_free(slot) => 0,
+                Part::Tally(j) | Part::Ledger(j) if j >= self.trial.plan().features() => 0,
+                Part::Progress => PROGRESS_BYTES,
+                Part::Waiting(_) => WAITING_BYTES,
+                part => self.trial.length(part),
+            },
         }
     }
 

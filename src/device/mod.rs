@@ -139,9 +139,9 @@ where
     pub fn handle_line(&mut self, line: &[u8], out: &mut impl FnMut(&[u8])) {
         // In place: a reply and its line are too large to hand around.
         let mut text = Line::new();
-        match self.answer(line, out) {
+        match &self.answer(line, out) {
             Ok(reply) => reply.write(&mut text),
-            Err(refusal) => Reply::Refused(refusal).write(&mut text),
+            Err(refusal) => refusal.write(&mut text),
         }
         out(text.as_bytes());
     }
@@ -183,8 +183,10 @@ where
             return Err(Refusal::Checksum { got: None, expected: wire::checksum(line) });
         }
         self.sealed = opened.sealed;
-        let sets_key = matches!(request, Request::Key(_));
-        let reply = match request {
+        if !matches!(request, Request::Key(_)) {
+            self.session.forget_key();
+        }
+        match request {
             Request::Hello => {
                 let version = env!("CARGO_PKG_VERSION");
                 Ok(Reply::Hello { version, state: self.state(), restart: self.restart })
@@ -192,11 +194,7 @@ where
             _ if self.journal.is_none() => Err(Refusal::Storage),
             Request::Status => self.status(),
             request => ready.and_then(|_| self.carry_out(request, out)),
-        };
-        if reply.is_ok() {
-            self.session.note(sets_key);
         }
-        reply
     }
 
     fn carry_out(&mut self, request: Request, out: &mut impl FnMut(&[u8])) -> Answer {
@@ -242,8 +240,9 @@ where
 
     /// Makes what has changed durable.
     fn commit(&mut self) -> Result<(), Refusal<'static>> {
-        let keys = self.held.take_touched();
-        self.store(|journal, held| journal.commit(held, &keys))
+        self.store(|journal, held| journal.commit(held, || held.touched()))?;
+        self.held.settle();
+        Ok(())
     }
 
     /// Does the look that is due, if one is, and makes it durable.
@@ -375,6 +374,7 @@ where
         self.held.custody_mut().set_key(key);
         self.commit()?;
         self.session.shut();
+        self.session.remember_key();
         Ok(Reply::Done)
     }
 
@@ -423,8 +423,8 @@ where
             self.session.demand()?;
             self.make_room()?;
             self.held.erase();
-            let keys = self.held.take_touched();
-            self.store(|journal, held| journal.purge(held, &keys))?;
+            self.store(|journal, held| journal.purge(held, held.touched()))?;
+            self.held.settle();
             self.session.shut();
         }
         Ok(Reply::Done)

@@ -2,13 +2,16 @@
 
 use embedded_storage::nor_flash::MultiwriteNorFlash;
 
-use super::record::{Record, Shape, words_of};
+use super::record::{Entry, Record, Shape};
 use super::region::{HEADER, Header, Region};
 use super::{Error, Journal, Keys, NOWHERE, Parts};
 
 /// Pages of the region that the log leaves free in the long run: one to be opened, one because the header on flash
 /// lags behind by a turn, and two for what does not divide evenly.
 const SPARE_PAGES: u32 = 4;
+
+/// Parts that an ordinary request touches, at most.
+pub(super) const FEW: usize = 4;
 
 /// How many parts are rewritten in turn at the opening of a page.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,13 +25,42 @@ pub(super) enum Sweep {
 impl<F: MultiwriteNorFlash> Journal<F> {
     /// Half a page in words: the limit of a small transaction, and of the parts rewritten at its page turn, so that
     /// both fit into one page.
-    pub(super) const HALF: u16 = (Region::<F>::PAGE - HEADER) / 2;
+    pub(super) const HALF: u32 = (Region::<F>::PAGE - HEADER) as u32 / 2;
 
     /// Pages that must not be erased.
     pub(super) fn length(&self) -> u32 {
         self.newest.saturating_add(1).saturating_sub(self.floor)
     }
 
+    /// Words left in the newest page.
+    pub(super) const fn left(&self) -> u32 {
+        if self.sealed { 0 } else { (Region::<F>::PAGE as u32).saturating_sub(self.tail as u32) }
+    }
+
+    /// The transaction of an ordinary request: a few parts, which fit into the page.
+    #[inline(never)]
+    pub(super) fn append_few<P: Parts>(
+        &mut self,
+        parts: &P,
+        entries: &[Entry],
+        shape: Shape,
+    ) -> Result<(), Error> {
+        self.broken = true;
+        let place = (self.newest, self.tail);
+        let record = Record::new(place, shape, true);
+        record.write(&mut self.region, parts, entries.iter().copied())?;
+        self.tail = record.end();
+        record.mark(&mut self.region)?;
+        for entry in entries.iter().filter(|entry| entry.is_secret()) {
+            self.supersede(parts, *entry, place)?;
+        }
+        self.roomy = false;
+        self.broken = false;
+        Ok(())
+    }
+
+    /// A transaction of any size, on a new page if `turn` says so.
+    #[inline(never)]
     pub(super) fn transact<P: Parts>(
         &mut self,
         parts: &P,
@@ -38,12 +70,8 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         if self.broken {
             return Err(Error::Broken);
         }
-        let shape = Shape::of(parts, &keys);
-        if !self.roomy && turn.is_none() && shape.words() > Self::HALF {
-            return Err(Error::Room);
-        }
         self.broken = true;
-        self.append(parts, (keys, shape), turn)?;
+        self.append(parts, keys, turn)?;
         self.roomy = false;
         self.broken = false;
         Ok(())
@@ -51,54 +79,41 @@ impl<F: MultiwriteNorFlash> Journal<F> {
 
     /// Writes the records of one transaction, the parts of `keys` and those rewritten at every page turn, and then
     /// settles what a commit entails.
-    fn append<P: Parts>(
-        &mut self,
-        parts: &P,
-        (mut keys, mut shape): (Keys, Shape),
-        turn: Option<Sweep>,
-    ) -> Result<(), Error> {
+    fn append<P: Parts>(&mut self, parts: &P, mut keys: Keys, turn: Option<Sweep>) -> Result<(), Error> {
         let begin = (self.newest, self.tail);
         if let Some(sweep) = turn {
             self.turn(parts, &mut keys, sweep)?;
-            shape = Shape::of(parts, &keys);
         }
         let last = loop {
-            let left = if self.sealed { 0 } else { Region::<F>::PAGE.saturating_sub(self.tail) };
-            let place = (self.newest, self.tail);
-            if shape.words() <= left {
-                let record = Record::write(&mut self.region, parts, (&keys, shape), place, true)?;
+            let (fitting, shape) = Self::fitting(parts, &keys, self.left());
+            fitting.iter().for_each(|key| keys.remove(key));
+            if !fitting.is_empty() || keys.is_empty() && shape.words() <= self.left() {
+                let record = Record::new((self.newest, self.tail), shape, keys.is_empty());
+                let entries = fitting.iter().map(|key| Entry::of(parts, key));
+                record.write(&mut self.region, parts, entries)?;
                 self.tail = record.end();
-                break record;
-            }
-            let (fitting, shape_of_it) = Self::fitting(parts, &keys, left);
-            if !fitting.is_empty() {
-                let record = Record::write(&mut self.region, parts, (&fitting, shape_of_it), place, false)?;
-                self.tail = record.end();
-                fitting.iter().for_each(|key| keys.remove(key));
+                if keys.is_empty() {
+                    break record;
+                }
             }
             self.turn(parts, &mut keys, Sweep::Pace)?;
-            shape = Shape::of(parts, &keys);
         };
         last.mark(&mut self.region)?;
-        if self.newest == begin.0 {
-            for key in keys.iter().filter(|key| parts.secret(*key)) {
-                self.supersede(parts, (key, words_of(parts, key)), begin)?;
+        if self.newest > begin.0 {
+            for seq in begin.0.max(self.oldest)..self.newest {
+                self.region.close(seq)?;
             }
-            return Ok(());
+            self.floor = self.oldest;
+            self.retire()?;
         }
-        for seq in begin.0.max(self.oldest)..self.newest {
-            self.region.close(seq)?;
-        }
-        self.floor = self.oldest;
-        self.retire()?;
         self.scrub(parts, begin)
     }
 
     /// The keys, from the lowest, that fit as one record into so many words, and its shape.
-    fn fitting<P: Parts>(parts: &P, keys: &Keys, left: u16) -> (Keys, Shape) {
+    fn fitting<P: Parts>(parts: &P, keys: &Keys, left: u32) -> (Keys, Shape) {
         let (mut fitting, mut shape) = (Keys::NONE, Shape::default());
         for key in keys.iter() {
-            let grown = shape.with_part(parts, key);
+            let grown = shape.with(Entry::of(parts, key));
             if grown.words() > left {
                 break;
             }
@@ -121,19 +136,20 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         self.ahead = false;
         let (quota, limit) = match sweep {
             Sweep::Pace => (self.pace(parts, next)?, Self::HALF),
-            Sweep::Page => (u16::MAX, Region::<F>::PAGE - HEADER),
+            Sweep::Page => (u32::MAX, u32::from(Region::<F>::PAGE - HEADER)),
         };
         let (mut shape, count) = (Shape::default(), u32::from(self.region.count));
+        let mut key = (self.swept % count) as u16;
         for swept in self.swept..self.swept.saturating_add(count) {
-            let key = (swept % count) as u16;
-            let grown = shape.with_part(parts, key);
+            let grown = shape.with(Entry::of(parts, key));
             // To the nearest part: on average exactly the quota.
-            if shape.words().saturating_add(grown.words()) / 2 >= quota || grown.words() > limit {
+            if (shape.words() + grown.words()) / 2 >= quota || grown.words() > limit {
                 break;
             }
             keys.insert(key);
             shape = grown;
             self.swept = swept + 1;
+            key = self.after(key);
         }
         let (oldest, tail, swept, purging) = (self.oldest, self.tail, self.swept, self.purging);
         self.region.open(&Header { seq: next, oldest, tail, swept, purging, closed: false })?;
@@ -145,20 +161,27 @@ impl<F: MultiwriteNorFlash> Journal<F> {
 
     /// Words of parts to rewrite at the opening of page `next`, so that every page of the log is left in time: what must
     /// be rewritten until then, spread evenly over the page turns until its place is needed again.
-    fn pace<P: Parts>(&mut self, parts: &P, next: u32) -> Result<u16, Error> {
+    fn pace<P: Parts>(&mut self, parts: &P, next: u32) -> Result<u32, Error> {
         let count = u32::from(self.region.count);
         let (mut due, mut index, mut quota) = (Shape::default(), 0, 0);
+        let mut key = (self.swept % count) as u16;
         for seq in self.oldest..=self.newest {
-            let needed = self.header(seq)?.swept.saturating_add(count).saturating_sub(self.swept);
+            let needed = self.region.swept(seq)?.saturating_add(count).saturating_sub(self.swept);
             while index < needed.min(count) {
-                due = due.with_part(parts, (self.swept.wrapping_add(index) % count) as u16);
+                due = due.with(Entry::of(parts, key));
+                key = self.after(key);
                 index += 1;
             }
             let turns =
                 seq.saturating_add(self.region.pages).saturating_sub(next).saturating_sub(SPARE_PAGES);
-            quota = due.words().div_ceil(turns.clamp(1, u32::from(u16::MAX)) as u16).max(quota);
+            quota = due.words().div_ceil(turns.max(1)).max(quota);
         }
         Ok(quota)
+    }
+
+    /// The key after this one in the circle. (A small machine has no divider.)
+    const fn after(&self, key: u16) -> u16 {
+        if key + 1 < self.region.count { key + 1 } else { 0 }
     }
 
     fn header(&mut self, seq: u32) -> Result<Header, Error> {
@@ -168,7 +191,7 @@ impl<F: MultiwriteNorFlash> Journal<F> {
     /// Moves the start of the log past pages whose parts have all been rewritten since; two pages always stay.
     pub(super) fn retire(&mut self) -> Result<(), Error> {
         while self.newest > self.oldest.saturating_add(1)
-            && self.swept.wrapping_sub(self.header(self.oldest)?.swept) >= u32::from(self.region.count)
+            && self.swept.wrapping_sub(self.region.swept(self.oldest)?) >= u32::from(self.region.count)
         {
             self.oldest += 1;
         }
@@ -184,8 +207,8 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             while let Some(record) = Record::read(&mut self.region, parts, (seq, at), limit)? {
                 let mut items = record.items();
                 while let Some(item) = items.next(&mut self.region, parts)? {
-                    if item.secret {
-                        self.supersede(parts, (item.key, item.words), (seq, at))?;
+                    if item.entry.is_secret() {
+                        self.supersede(parts, item.entry, (seq, at))?;
                     }
                 }
                 at = record.end();
@@ -194,14 +217,9 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         Ok(())
     }
 
-    /// The last value of a secret part, of so many words, is now in the record at `place`: overwrites the one before
-    /// it.
-    fn supersede<P: Parts>(
-        &mut self,
-        parts: &P,
-        (key, words): (u16, u16),
-        place: (u32, u16),
-    ) -> Result<(), Error> {
+    /// The last value of a secret part is now in the record at `place`: overwrites the one before it.
+    fn supersede<P: Parts>(&mut self, parts: &P, entry: Entry, place: (u32, u16)) -> Result<(), Error> {
+        let key = entry.key();
         let old = self.places.get(usize::from(key)).copied().unwrap_or(NOWHERE);
         if old != NOWHERE {
             // The page's number in the log: the newest one that lies there.
@@ -213,7 +231,7 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             }
         }
         let word = self.region.slot(place.0) as u16 * Region::<F>::PAGE + place.1;
-        self.set_place(key, if words > 0 { word } else { NOWHERE });
+        self.set_place(key, if entry.words() > 0 { word } else { NOWHERE });
         Ok(())
     }
 

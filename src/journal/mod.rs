@@ -26,7 +26,7 @@
 //!   written last makes the record valid. A transaction is one record in each of one or more consecutive pages;
 //!   the `last` one commits it.
 //! * Descriptors and values are padded with zeros to whole words.
-//! * Checksums are CRC-32 and begin with where they stand (page, word), page headers with the format and the number of parts:
+//! * Checksums are CRC-32, xor where they stand (page, word), those of page headers xor the format and the number of parts:
 //!   bytes of another place, an earlier round or another layout never pass.
 //! * Second writes: `unmarked` is cleared when the transaction is committed, `open` when a later page holds something
 //!   committed, a superseded block becomes zeros. The first two change one bit, so they cannot be torn.
@@ -85,7 +85,8 @@ pub mod strict;
 use embedded_storage::nor_flash::{MultiwriteNorFlash, NorFlashErrorKind};
 
 pub use keys::Keys;
-use log::Sweep;
+use log::{FEW, Sweep};
+use record::{Entry, Shape};
 use region::Region;
 
 /// Keys are below this.
@@ -100,14 +101,13 @@ pub trait Parts {
     /// Number of keys; keys are `0..count`, at most [`MAX_KEYS`].
     fn count(&self) -> u16;
 
-    /// Puts the present value of a part into `out` and gives its length, at most [`MAX_PART`]; 0 means absent.
-    /// Without a change in between, two calls give the same bytes. The length must not depend on anything private.
-    fn encode(&self, key: u16, out: &mut [u8; MAX_PART]) -> usize;
+    /// The length of the present value of a part, at most [`MAX_PART`]; 0 means absent. It must not depend on anything
+    /// private.
+    fn length(&self, key: u16) -> usize;
 
-    /// The length that [`Self::encode`] would give.
-    fn length(&self, key: u16) -> usize {
-        self.encode(key, &mut [0; MAX_PART])
-    }
+    /// Puts the present value of a part that is not absent into `out`, which has room for it and holds zeros. Without a
+    /// change in between, two calls give the same bytes.
+    fn encode(&self, key: u16, out: &mut [u8]);
 
     /// Called before each pass over the values at mount with the number of passes done: is there to be another? Parts
     /// that can be read only with the help of others want two.
@@ -202,11 +202,31 @@ const NOWHERE: u16 = u16::MAX;
 
 impl<F: MultiwriteNorFlash> Journal<F> {
     /// Makes the touched parts durable: all of them or, after a power cut, none of them.
-    pub fn commit<P: Parts>(&mut self, parts: &P, touched: &Keys) -> Result<(), Error> {
-        if touched.is_empty() {
-            return Ok(());
+    pub fn commit<P: Parts, K: Iterator<Item = u16>>(
+        &mut self,
+        parts: &P,
+        touched: impl Fn() -> K,
+    ) -> Result<(), Error> {
+        if self.broken {
+            return Err(Error::Broken);
         }
-        self.transact(parts, *touched, None)
+        let (mut shape, mut few, mut count) = (Shape::default(), [Entry::NONE; FEW], 0);
+        for entry in touched().map(|key| Entry::of(parts, key)) {
+            shape = shape.with(entry);
+            if let Some(place) = few.get_mut(count) {
+                *place = entry;
+            }
+            count += 1;
+        }
+        let words = shape.words();
+        if !self.roomy && words > Self::HALF {
+            return Err(Error::Room);
+        }
+        match few.get(..count) {
+            Some([]) => Ok(()),
+            Some(few) if words <= self.left() => self.append_few(parts, few, shape),
+            _ => self.transact(parts, touched().collect(), None),
+        }
     }
 
     /// Prepares a commit that touches more than half a page: shortens the log to at most half the region. To be
@@ -233,9 +253,13 @@ impl<F: MultiwriteNorFlash> Journal<F> {
 
     /// Commits the touched parts and leaves nothing on flash but the present values: writes all parts again and erases
     /// every other page. Once the commit has happened, a power cut cannot prevent the rest.
-    pub fn purge<P: Parts>(&mut self, parts: &P, touched: &Keys) -> Result<(), Error> {
+    pub fn purge<P: Parts>(
+        &mut self,
+        parts: &P,
+        touched: impl Iterator<Item = u16>,
+    ) -> Result<(), Error> {
         self.purging = true;
-        let (mut keys, end, swept) = (*touched, self.newest, self.swept);
+        let (mut keys, end, swept) = (touched.collect(), self.newest, self.swept);
         while self.floor <= end || self.swept.wrapping_sub(swept) < u32::from(self.region.count) {
             self.transact(parts, keys, Some(Sweep::Page))?;
             keys = Keys::NONE;

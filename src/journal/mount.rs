@@ -95,12 +95,12 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         for void in (seq + 1..=newest.seq).rev() {
             self.region.erase(void)?;
         }
-        self.purge(parts, &Keys::NONE).map_err(MountError::Repair)
+        self.purge(parts, Keys::NONE.iter()).map_err(MountError::Repair)
     }
 
     /// Starts the journal on a region without a past.
     fn format<P: Parts>(&mut self, parts: &P) -> Result<(), MountError> {
-        self.purge(parts, &Keys::NONE).map_err(MountError::Repair)
+        self.purge(parts, Keys::NONE.iter()).map_err(MountError::Repair)
     }
 
     /// A valid header of this very page.
@@ -180,15 +180,15 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             while let Some(record) = Record::read(&mut self.region, parts, (seq, at), limit)? {
                 let mut items = record.items();
                 while let Some(item) = items.next(&mut self.region, parts)? {
-                    let key = item.key;
+                    let (key, secret, words) = (item.entry.key(), item.entry.is_secret(), item.entry.words());
                     seen.insert(key);
                     lost.remove(key);
-                    if item.secret {
+                    if secret {
                         scrubbed &= !standing.contains(key);
                         standing.remove(key);
                         self.set_place(key, NOWHERE);
                     }
-                    if item.secret && item.words > 0 {
+                    if secret && words > 0 {
                         let block = item.check(&mut self.region, seq)?;
                         if block != Block::Scrubbed {
                             standing.insert(key);

@@ -1,9 +1,11 @@
 //! One record: a few parts under one commit word. The layout is in the journal's header.
 
+use core::ops::Range;
+
 use embedded_storage::nor_flash::{MultiwriteNorFlash, NorFlashErrorKind};
 
 use super::region::{AT_BITS, Region, Sum, UNMARKED, WORD};
-use super::{Keys, MAX_PART, Parts};
+use super::{MAX_PART, Parts};
 
 /// Set in the last record of a transaction.
 const LAST: u32 = 1 << 30;
@@ -16,49 +18,73 @@ const MAX_WORDS: u16 = (MAX_PART / WORD) as u16;
 const _: () = assert!(MAX_PART.is_multiple_of(WORD) && MAX_WORDS < 1 << LENGTH_BITS);
 const _: () = assert!(super::MAX_KEYS < 1 << (16 - LENGTH_BITS));
 
-/// Words that the present value of a part takes.
-pub(super) fn words_of<P: Parts>(parts: &P, key: u16) -> u16 {
-    parts.length(key).min(MAX_PART).div_ceil(WORD) as u16
-}
+/// A part in a record, without its value: its descriptor, and in bit 16 whether it is secret. (One word, and words to
+/// count in: a small machine pays for every half of one.)
+#[derive(Clone, Copy)]
+pub(super) struct Entry(u32);
 
-/// Words that a part takes in a record: its value and, if that is secret and there, its checksum.
-const fn extent(words: u16, secret: bool) -> u16 {
-    if secret && words > 0 { words + 1 } else { words }
+impl Entry {
+    pub(super) const NONE: Self = Self(0);
+    const SECRET: u32 = 1 << 16;
+
+    fn new<P: Parts>(parts: &P, descriptor: u32) -> Self {
+        let secret = if parts.secret((descriptor >> LENGTH_BITS) as u16) { Self::SECRET } else { 0 };
+        Self(descriptor | secret)
+    }
+
+    /// The present value of a part.
+    pub(super) fn of<P: Parts>(parts: &P, key: u16) -> Self {
+        let words = parts.length(key).min(MAX_PART).div_ceil(WORD) as u32;
+        Self::new(parts, u32::from(key) << LENGTH_BITS | words)
+    }
+
+    const fn descriptor(self) -> u32 {
+        self.0 & 0xffff
+    }
+
+    pub(super) const fn key(self) -> u16 {
+        (self.descriptor() >> LENGTH_BITS) as u16
+    }
+
+    /// Words of the value; 0 if it is absent.
+    pub(super) const fn words(self) -> u16 {
+        (self.0 & ((1 << LENGTH_BITS) - 1)) as u16
+    }
+
+    pub(super) const fn is_secret(self) -> bool {
+        self.0 & Self::SECRET != 0
+    }
+
+    /// Words in the record: the value and, if that is secret and there, its checksum.
+    const fn extent(self) -> u16 {
+        if self.is_secret() && self.words() > 0 { self.words() + 1 } else { self.words() }
+    }
 }
 
 /// The size of a record, grown part by part.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Shape {
-    items: u16,
+    items: u32,
     /// Words of all values and their checksums.
-    values: u16,
+    values: u32,
 }
 
 impl Shape {
-    /// The shape of a record with the present values of these parts.
-    pub(super) fn of<P: Parts>(parts: &P, keys: &Keys) -> Self {
-        keys.iter().fold(Self::default(), |shape, key| shape.with_part(parts, key))
-    }
-
-    /// This shape with one part more.
-    const fn with(self, words: u16, secret: bool) -> Self {
-        let values = self.values.saturating_add(extent(words, secret));
-        Self { items: self.items.saturating_add(1), values }
-    }
-
-    /// This shape with the present value of a part more.
-    pub(super) fn with_part<P: Parts>(self, parts: &P, key: u16) -> Self {
-        self.with(words_of(parts, key), parts.secret(key))
+    /// This shape with one part more. (A record has at most as many parts as there are keys.)
+    #[inline(always)]
+    pub(super) const fn with(self, entry: Entry) -> Self {
+        Self { items: self.items + 1, values: self.values + entry.extent() as u32 }
     }
 
     /// Words up to the first value: header and descriptors.
-    const fn head(self) -> u16 {
+    const fn head(self) -> u32 {
         1 + self.items.div_ceil(2)
     }
 
     /// Words of the whole record, commit word included.
-    pub(super) const fn words(self) -> u16 {
-        self.values.saturating_add(self.head() + 1)
+    #[inline(always)]
+    pub(super) const fn words(self) -> u32 {
+        self.head() + self.values + 1
     }
 }
 
@@ -68,6 +94,8 @@ pub(super) struct Record {
     seq: u32,
     at: u16,
     shape: Shape,
+    /// Words of it, which the shape determines.
+    words: u16,
     /// Does it end its transaction?
     pub last: bool,
     /// Was it marked as committed by the second write of its header?
@@ -76,10 +104,7 @@ pub(super) struct Record {
 
 /// A part inside a record.
 pub(super) struct Item {
-    pub key: u16,
-    /// Words of its value; 0 if it is absent.
-    pub words: u16,
-    pub secret: bool,
+    pub entry: Entry,
     /// Where in the page its value stands.
     at: u16,
 }
@@ -98,28 +123,29 @@ impl Record {
         let header = region.word(seq, at)?;
         let (words, items) = counts(header);
         let mut shape = Shape::default();
-        if words > limit - at || words < (Shape { items, ..shape }).words() {
+        if words > u32::from(limit - at) || words < (Shape { items, ..shape }).words() {
             return Ok(None);
         }
         for index in 0..items {
-            let (key, words) = descriptor(region, (seq, at), index)?;
-            if key >= region.count || words > MAX_WORDS {
+            let entry = entry(region, parts, (seq, at), index)?;
+            if entry.key() >= region.count || entry.words() > MAX_WORDS {
                 return Ok(None);
             }
-            shape = shape.with(words, parts.secret(key));
+            shape = shape.with(entry);
         }
-        let record = Self { seq, at, shape, last: header & LAST != 0, marked: header & UNMARKED == 0 };
+        let mut record = Self::new((seq, at), shape, header & LAST != 0);
+        record.marked = header & UNMARKED == 0;
         Ok((shape.words() == words && header | UNMARKED == record.header()).then_some(record))
     }
 
     fn header(&self) -> u32 {
         let last = if self.last { LAST } else { 0 };
-        u32::from(self.shape.words()) | u32::from(self.shape.items) << AT_BITS | last | UNMARKED
+        u32::from(self.words) | self.shape.items << AT_BITS | last | UNMARKED
     }
 
     /// Where the next record begins.
     pub(super) fn end(&self) -> u16 {
-        self.at.saturating_add(self.shape.words())
+        self.at + self.words
     }
 
     /// The commit word as it is on flash, and as it must be.
@@ -130,20 +156,24 @@ impl Record {
     ) -> Result<(u32, u32), NorFlashErrorKind> {
         let mut sum = Sum::at(self.seq, self.at);
         sum.add(&self.header().to_le_bytes());
-        sum.add_words(region, self.seq, self.at + 1..self.at + self.shape.head())?;
+        sum.add_words(region, self.seq, self.at + 1..self.values())?;
         let mut items = self.items();
         while let Some(item) = items.next(region, parts)? {
-            if !item.secret {
-                sum.add_words(region, self.seq, item.at..item.at + item.words)?;
+            if !item.entry.is_secret() {
+                sum.add_words(region, self.seq, item.values())?;
             }
         }
         Ok((region.word(self.seq, self.end() - 1)?, sum.value() & COMMIT_MASK))
     }
 
+    /// Where the first value stands.
+    const fn values(&self) -> u16 {
+        self.at + self.shape.head() as u16
+    }
+
     /// The parts in the record, one by one.
-    pub(super) fn items(&self) -> Items {
-        let (seq, at, items) = (self.seq, self.at, self.shape.items);
-        Items { place: (seq, at), index: 0, items, at: at + self.shape.head() }
+    pub(super) const fn items(&self) -> Items {
+        Items { place: (self.seq, self.at), index: 0, items: self.shape.items, at: self.values() }
     }
 
     /// Can a write cut short explain what is here, in the newest page and behind its last good record? Words are
@@ -161,7 +191,8 @@ impl Record {
         let Some(record) = Self::read(region, parts, (seq, at), Region::<F>::PAGE)? else {
             // Torn in the header, or in the descriptors behind it.
             let (_, items) = counts(header);
-            return Ok(region.blank_from(seq, at + 1)? || region.blank_from(seq, at + 1 + items.div_ceil(2))?);
+            let values = at + Shape { items, values: 0 }.head() as u16;
+            return Ok(region.blank_from(seq, at + 1)? || region.blank_from(seq, values)?);
         };
         if !region.blank_from(seq, record.end())? {
             return Ok(false);
@@ -170,43 +201,46 @@ impl Record {
         Ok(found & computed == computed)
     }
 
-    /// Writes a record with the parts in `keys`, which are of this shape, and commits it.
+    /// A record of this shape to be written at `place`.
+    pub(super) const fn new((seq, at): (u32, u16), shape: Shape, last: bool) -> Self {
+        // A record ends in its page.
+        Self { seq, at, shape, words: shape.words() as u16, last, marked: false }
+    }
+
+    /// Writes the record with these parts, which have its shape, and commits it.
     pub(super) fn write<F: MultiwriteNorFlash, P: Parts>(
+        &self,
         region: &mut Region<F>,
         parts: &P,
-        (keys, shape): (&Keys, Shape),
-        (seq, at): (u32, u16),
-        last: bool,
-    ) -> Result<Self, NorFlashErrorKind> {
-        let record = Self { seq, at, shape, last, marked: false };
-        let mut pen = Pen { region, seq, at, bytes: [0; GATHERED], filled: 0 };
+        entries: impl Iterator<Item = Entry> + Clone,
+    ) -> Result<(), NorFlashErrorKind> {
+        let (seq, at) = (self.seq, self.at);
+        let mut pen = Pen { region, seq, at, words: Aligned(heapless::Vec::new()) };
         let mut sum = Sum::at(seq, at);
-        sum.add(pen.put(record.header())?);
+        pen.put(self.header(), &mut sum)?;
         // Two descriptors a word.
         let (mut pair, mut half) = (0, 0);
-        for key in keys.iter() {
-            pair |= u32::from(key << LENGTH_BITS | words_of(parts, key)) << half;
-            half = (half + 16) % u32::BITS;
+        for entry in entries.clone() {
+            pair |= entry.descriptor() << half;
+            half ^= 16;
             if half == 0 {
-                sum.add(pen.put(core::mem::take(&mut pair))?);
+                pen.put(core::mem::take(&mut pair), &mut sum)?;
             }
         }
         if half > 0 {
-            sum.add(pen.put(pair)?);
+            pen.put(pair, &mut sum)?;
         }
-        for key in keys.iter() {
-            let mut own = Sum::at(seq, pen.at());
-            let value = pen.copy(parts, key)?;
-            if !parts.secret(key) {
-                sum.add(value);
-            } else if !value.is_empty() {
-                own.add(value);
-                pen.put(own.value())?;
+        for entry in entries.filter(|entry| entry.words() > 0) {
+            if entry.is_secret() {
+                let mut own = Sum::at(seq, pen.at());
+                pen.copy(parts, entry, &mut own)?;
+                pen.end(own.value())?;
+            } else {
+                pen.copy(parts, entry, &mut sum)?;
             }
         }
-        pen.put(sum.value() & COMMIT_MASK)?;
-        pen.flush()?;
-        Ok(record)
+        pen.end(sum.value() & COMMIT_MASK)?;
+        pen.flush()
     }
 
     /// Where in the good record at this place the value of a part stands.
@@ -217,10 +251,10 @@ impl Record {
         key: u16,
     ) -> Result<Option<Item>, NorFlashErrorKind> {
         let (_, items) = counts(region.word(place.0, place.1)?);
-        let at = place.1 + Shape { items, values: 0 }.head();
+        let at = place.1 + Shape { items, values: 0 }.head() as u16;
         let mut items = Items { place, index: 0, items, at };
         while let Some(item) = items.next(region, parts)? {
-            if item.key == key {
+            if item.entry.key() == key {
                 return Ok(Some(item));
             }
         }
@@ -228,6 +262,7 @@ impl Record {
     }
 
     /// Second write of the header: this record is committed, it can no longer be a torn one.
+    #[inline(always)]
     pub(super) fn mark<F: MultiwriteNorFlash>(
         &self,
         region: &mut Region<F>,
@@ -239,8 +274,8 @@ impl Record {
 /// Walks over the parts of a record.
 pub(super) struct Items {
     place: (u32, u16),
-    index: u16,
-    items: u16,
+    index: u32,
+    items: u32,
     /// Where the next part's value is.
     at: u16,
 }
@@ -254,11 +289,10 @@ impl Items {
         if self.index == self.items {
             return Ok(None);
         }
-        let (key, words) = descriptor(region, self.place, self.index)?;
-        let (secret, at) = (parts.secret(key), self.at);
+        let (entry, at) = (entry(region, parts, self.place, self.index)?, self.at);
         self.index += 1;
-        self.at += extent(words, secret);
-        Ok(Some(Item { key, words, secret, at }))
+        self.at += entry.extent();
+        Ok(Some(Item { entry, at }))
     }
 }
 
@@ -274,6 +308,11 @@ pub(super) enum Block {
 }
 
 impl Item {
+    /// The words of its value.
+    const fn values(&self) -> Range<u16> {
+        self.at..self.at + self.entry.words()
+    }
+
     /// Copies the part's bytes out.
     pub(super) fn bytes<'b, F: MultiwriteNorFlash>(
         &self,
@@ -282,7 +321,7 @@ impl Item {
         bytes: &'b mut [u8; MAX_PART],
     ) -> Result<&'b [u8], NorFlashErrorKind> {
         let (words, _) = bytes.as_chunks_mut::<WORD>();
-        let words = words.get_mut(..usize::from(self.words)).unwrap_or_default();
+        let words = words.get_mut(..usize::from(self.entry.words())).unwrap_or_default();
         for (at, word) in (self.at..).zip(words.iter_mut()) {
             *word = region.word(seq, at)?.to_le_bytes();
         }
@@ -297,12 +336,12 @@ impl Item {
     ) -> Result<Block, NorFlashErrorKind> {
         let mut sum = Sum::at(seq, self.at);
         let mut ones = 0;
-        for at in self.at..self.at + self.words {
+        for at in self.values() {
             let word = region.word(seq, at)?;
             sum.add(&word.to_le_bytes());
             ones |= word;
         }
-        let stored = region.word(seq, self.at + self.words)?;
+        let stored = region.word(seq, self.values().end)?;
         Ok(match sum.value() == stored {
             true => Block::Whole,
             false if ones | stored == 0 => Block::Scrubbed,
@@ -318,30 +357,35 @@ impl Item {
         seq: u32,
     ) -> Result<(), NorFlashErrorKind> {
         const ZEROS: [u8; MAX_PART + WORD] = [0; MAX_PART + WORD];
-        let length = (usize::from(self.words) + 1) * WORD;
+        let length = (usize::from(self.entry.words()) + 1) * WORD;
         region.write(seq, self.at, ZEROS.get(..length).unwrap_or(&ZEROS))
     }
 }
 
 /// Words and items of a record, from its header.
-const fn counts(header: u32) -> (u16, u16) {
+const fn counts(header: u32) -> (u32, u32) {
     const MASK: u32 = (1 << AT_BITS) - 1;
-    ((header & MASK) as u16, (header >> AT_BITS & MASK) as u16)
+    (header & MASK, header >> AT_BITS & MASK)
 }
 
-/// The key of a part and the words of its value.
-fn descriptor<F: MultiwriteNorFlash>(
+/// One of the parts of the record at `place`.
+fn entry<F: MultiwriteNorFlash, P: Parts>(
     region: &mut Region<F>,
+    parts: &P,
     (seq, at): (u32, u16),
-    index: u16,
-) -> Result<(u16, u16), NorFlashErrorKind> {
-    let pair = region.word(seq, at + 1 + index / 2)?;
-    let descriptor = if index.is_multiple_of(2) { pair as u16 } else { (pair >> 16) as u16 };
-    Ok((descriptor >> LENGTH_BITS, descriptor & ((1 << LENGTH_BITS) - 1)))
+    index: u32,
+) -> Result<Entry, NorFlashErrorKind> {
+    let pair = region.word(seq, at + 1 + (index / 2) as u16)?;
+    let descriptor = if index.is_multiple_of(2) { pair & 0xffff } else { pair >> 16 };
+    Ok(Entry::new(parts, descriptor))
 }
 
-/// Bytes gathered before they are written.
-const GATHERED: usize = MAX_PART + 32;
+/// Words gathered before they are written.
+const GATHERED: usize = MAX_PART / WORD;
+
+/// A driver may take whole words from here.
+#[repr(align(4))]
+struct Aligned(heapless::Vec<[u8; WORD], GATHERED>);
 
 /// Writes words in ascending order, many at a time: a flash is slow to begin.
 struct Pen<'r, F> {
@@ -349,55 +393,56 @@ struct Pen<'r, F> {
     seq: u32,
     /// Where the first word not yet written goes.
     at: u16,
-    bytes: [u8; GATHERED],
-    filled: usize,
+    words: Aligned,
 }
 
 impl<F: MultiwriteNorFlash> Pen<'_, F> {
     /// Where the next word goes.
-    const fn at(&self) -> u16 {
-        self.at + (self.filled / WORD) as u16
+    fn at(&self) -> u16 {
+        self.at + self.words.0.len() as u16
     }
 
-    /// Adds one word; gives its bytes.
-    fn put(&mut self, word: u32) -> Result<&[u8], NorFlashErrorKind> {
-        let room = self.room(WORD)?;
-        if let Some(room) = room.first_chunk_mut() {
-            *room = word.to_le_bytes();
+    /// Adds a word that is summed.
+    fn put(&mut self, word: u32, sum: &mut Sum) -> Result<(), NorFlashErrorKind> {
+        sum.add(&word.to_le_bytes());
+        self.end(word)
+    }
+
+    /// Adds a word that is not.
+    #[inline(always)]
+    fn end(&mut self, word: u32) -> Result<(), NorFlashErrorKind> {
+        if let Err(word) = self.words.0.push(word.to_le_bytes()) {
+            self.flush()?;
+            // There is room now.
+            let _ = self.words.0.push(word);
         }
-        Ok(self.fill(WORD))
+        Ok(())
     }
 
-    /// Adds the present value of a part, padded with zeros; gives its bytes.
-    fn copy<P: Parts>(&mut self, parts: &P, key: u16) -> Result<&[u8], NorFlashErrorKind> {
-        let Some(room) = self.room(MAX_PART)?.first_chunk_mut() else { return Ok(&[]) };
-        let length = parts.encode(key, room).min(MAX_PART);
-        let padded = length.next_multiple_of(WORD);
-        if length < padded {
-            room.iter_mut().take(padded).skip(length).for_each(|pad| *pad = 0);
-        }
-        Ok(self.fill(padded))
-    }
-
-    /// What is left to be filled, at least so many bytes.
-    fn room(&mut self, bytes: usize) -> Result<&mut [u8], NorFlashErrorKind> {
-        if self.filled + bytes > GATHERED {
+    /// Adds the present value of a part, padded with zeros.
+    fn copy<P: Parts>(&mut self, parts: &P, entry: Entry, sum: &mut Sum) -> Result<(), NorFlashErrorKind> {
+        let words = usize::from(entry.words());
+        if self.words.0.len() + words > GATHERED {
             self.flush()?;
         }
-        Ok(self.bytes.get_mut(self.filled..).unwrap_or_default())
+        let from = self.words.0.len();
+        for _ in 0..words {
+            // There is room.
+            let _ = self.words.0.push([0; WORD]);
+        }
+        if let Some(place) = self.words.0.get_mut(from..) {
+            let bytes = place.as_flattened_mut();
+            parts.encode(entry.key(), bytes);
+            sum.add(bytes);
+        }
+        Ok(())
     }
 
-    /// So many bytes have been filled: these.
-    fn fill(&mut self, bytes: usize) -> &[u8] {
-        let from = self.filled;
-        self.filled += bytes;
-        self.bytes.get(from..self.filled).unwrap_or_default()
-    }
-
+    #[inline(never)]
     fn flush(&mut self) -> Result<(), NorFlashErrorKind> {
-        self.region.write(self.seq, self.at, self.bytes.get(..self.filled).unwrap_or_default())?;
+        self.region.write(self.seq, self.at, self.words.0.as_flattened())?;
         self.at = self.at();
-        self.filled = 0;
+        self.words.0.clear();
         Ok(())
     }
 }

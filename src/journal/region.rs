@@ -28,22 +28,25 @@ const FORMAT: u32 = u32::from_le_bytes(*b"Eqj2");
 
 static CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISO_HDLC);
 
-/// A running checksum.
-pub(super) struct Sum(Digest<'static, u32, Table<1>>);
+/// A running checksum, and what tells it from that of the same bytes elsewhere.
+pub(super) struct Sum {
+    digest: Digest<'static, u32, Table<1>>,
+    place: u32,
+}
 
 impl Sum {
-    /// Starts from a place, so that no stale or misplaced bytes can pass: a place is not the same number as another
-    /// one before page 2^20, which is 16,384 erases of 64 pages.
+    /// Of something at this place, so that no stale or misplaced bytes can pass. Places have different numbers for 2^20
+    /// pages, and nothing is on flash for as long.
     pub(super) fn at(seq: u32, at: u16) -> Self {
-        Self::from(seq << AT_BITS | u32::from(at))
+        Self::of(seq << AT_BITS | u32::from(at))
     }
 
-    const fn from(start: u32) -> Self {
-        Self(CRC.digest_with_initial(start))
+    fn of(place: u32) -> Self {
+        Self { digest: CRC.digest(), place }
     }
 
     pub(super) fn add(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
+        self.digest.update(bytes);
     }
 
     pub(super) fn add_words<F: MultiwriteNorFlash>(
@@ -58,8 +61,9 @@ impl Sum {
         Ok(())
     }
 
+    #[inline(always)]
     pub(super) fn value(self) -> u32 {
-        self.0.finalize()
+        self.digest.finalize() ^ self.place
     }
 }
 
@@ -145,7 +149,7 @@ impl<F: MultiwriteNorFlash> Region<F> {
     }
 
     fn header_sum(&self, seq: u32, place: u32, swept: u32) -> u32 {
-        let mut sum = Sum::from(FORMAT ^ u32::from(self.count));
+        let mut sum = Sum::of(FORMAT ^ u32::from(self.count));
         [seq, place | UNMARKED, swept].iter().for_each(|word| sum.add(&word.to_le_bytes()));
         sum.value()
     }
@@ -170,6 +174,11 @@ impl<F: MultiwriteNorFlash> Region<F> {
             purging: place & PURGING != 0,
             closed: place & UNMARKED == 0,
         }))
+    }
+
+    /// What the header of a page of the log says of `swept`.
+    pub(super) fn swept(&mut self, seq: u32) -> Result<u32, NorFlashErrorKind> {
+        self.word(seq, 2)
     }
 
     /// Opens an erased page.

@@ -38,21 +38,23 @@ pub enum Part {
     Ledger(u8),
 }
 
-/// The parts an operation has changed.
+/// The parts an operation has changed, and an iterator over them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
     pub(super) progress: bool,
-    pub(super) slot: Option<u16>,
-    pub(super) all_slots: bool,
+    /// From the first to before the second.
+    pub(super) slots: (u16, u16),
     pub(super) tallies: u64,
     pub(super) ledgers: u64,
 }
 
 impl Touched {
+    pub(super) const NOTHING: Self = Self { progress: false, slots: (0, 0), tallies: 0, ledgers: 0 };
+
     /// Has nothing changed?
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        *self == Self::NOTHING
     }
 
     /// Has this part changed?
@@ -60,44 +62,44 @@ impl Touched {
     pub fn contains(&self, part: Part) -> bool {
         match part {
             Part::Progress => self.progress,
-            Part::Waiting(slot) => self.all_slots || self.slot == Some(slot),
+            Part::Waiting(slot) => (self.slots.0..self.slots.1).contains(&slot),
             Part::Tally(j) => self.tallies >> (j & 63) & 1 == 1,
             Part::Ledger(j) => self.ledgers >> (j & 63) & 1 == 1,
         }
     }
 
-    pub(super) const NOTHING: Self =
-        Self { progress: false, slot: None, all_slots: false, tallies: 0, ledgers: 0 };
-    pub(super) const EVERYTHING: Self =
-        Self { progress: true, slot: None, all_slots: true, tallies: u64::MAX, ledgers: u64::MAX };
+    pub(super) const fn touch_slot(&mut self, slot: u16) {
+        self.slots = (slot, slot.saturating_add(1));
+    }
+}
+
+impl Iterator for Touched {
+    type Item = Part;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Part> {
+        if core::mem::take(&mut self.progress) {
+            return Some(Part::Progress);
+        }
+        if self.slots.0 < self.slots.1 {
+            self.slots.0 += 1;
+            return Some(Part::Waiting(self.slots.0 - 1));
+        }
+        let (bits, part): (_, fn(u8) -> Part) = match (self.tallies, self.ledgers) {
+            (0, 0) => return None,
+            (0, _) => (&mut self.ledgers, Part::Ledger),
+            _ => (&mut self.tallies, Part::Tally),
+        };
+        let feature = bits.trailing_zeros() as u8;
+        *bits &= *bits - 1;
+        Some(part(feature))
+    }
 }
 
 impl<const M: usize, const U: usize> Trial<M, U> {
     /// Bytes of the whole state.
     pub const STATE_BYTES: usize =
         1 + PLAN_BYTES + PROGRESS_BYTES + U * WAITING_BYTES + M * (TALLY_BYTES + LEDGER_BYTES);
-
-    /// The parts that an operation has changed.
-    pub fn parts_of(touched: Touched) -> impl Iterator<Item = Part> {
-        let slots = match touched.slot {
-            _ if touched.all_slots => 0..U as u16,
-            Some(slot) => slot..slot.saturating_add(1),
-            None => 0..0,
-        };
-        let features = |mut bits: u64| {
-            core::iter::from_fn(move || {
-                let feature = bits.trailing_zeros() as u8;
-                bits &= bits.wrapping_sub(1);
-                (usize::from(feature) < M).then_some(feature)
-            })
-        };
-        let progress = touched.progress.then_some(Part::Progress).into_iter();
-        let tallies = features(touched.tallies).map(Part::Tally);
-        progress
-            .chain(slots.map(Part::Waiting))
-            .chain(tallies)
-            .chain(features(touched.ledgers).map(Part::Ledger))
-    }
 
     /// Bytes of a part under this plan.
     #[must_use]
@@ -128,8 +130,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         }
     }
 
-    /// Writes a part; its length. Bytes behind it stay as they are.
-    pub fn encode_part(&self, part: Part, out: &mut [u8; MAX_PART_BYTES]) -> usize {
+    /// Writes a part into `out`, which has room for it; its length. Bytes behind it stay as they are.
+    pub fn encode_part(&self, part: Part, out: &mut [u8]) -> usize {
         match part {
             Part::Progress => {
                 let last = self.last;
@@ -147,9 +149,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
                 WAITING_BYTES
             }
             Part::Tally(j) => {
-                if let (Some(feature), Some(out)) =
-                    (self.features.get(usize::from(j)), out.first_chunk_mut())
-                {
+                if let Some(feature) = self.features.get(usize::from(j)) {
                     feature.encode_tally(out);
                 }
                 self.length(part)

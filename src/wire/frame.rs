@@ -75,7 +75,7 @@ pub fn open(line: &[u8]) -> Result<Opened<'_>, WireError> {
     }
     if let Some((body, [b'*', digits @ ..])) = line.split_last_chunk::<CHECKSUM_CHARS>() {
         let expected = checksum(body);
-        let got = super::unhex::<2>(digits).map(u16::from_be_bytes);
+        let got = super::hex_number(digits).map(|sum| sum as u16);
         return if got == Some(expected) {
             Ok(Opened { body, sealed: true })
         } else {
@@ -120,9 +120,9 @@ impl Line {
     }
 
     fn push(&mut self, byte: u8) {
-        let fits = self.text.len() < LINE_LIMIT - CHECKSUM_CHARS;
         let plain = matches!(byte, b' '..=b'~') && byte != b'*';
-        if !fits || !plain || self.text.push(byte).is_err() {
+        let fits = self.text.len() < LINE_LIMIT - CHECKSUM_CHARS;
+        if !(plain && fits && self.text.push(byte).is_ok()) {
             self.cut = true;
         }
     }

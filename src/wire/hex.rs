@@ -20,12 +20,14 @@ pub fn unhex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     if pairs.len() != N || !rest.is_empty() {
         return None;
     }
-    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-        *byte = nibble(*high)? << 4 | nibble(*low)?;
+    for (byte, pair) in bytes.iter_mut().zip(pairs) {
+        *byte = hex_number(pair)? as u8;
     }
     Some(bytes)
 }
 
-fn nibble(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+/// Reads hex digits of either case, of which there are at most eight.
+pub(super) fn hex_number(digits: &[u8]) -> Option<u32> {
+    let append = |number: u32, digit: &u8| Some(number << 4 | char::from(*digit).to_digit(16)?);
+    digits.iter().try_fold(0, append)
 }

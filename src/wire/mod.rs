@@ -84,6 +84,7 @@ mod request;
 
 pub use facts::{Claim, Micro, NextLook, Restart, Row, State, Status, TrialId};
 pub use frame::{Framer, LINE_LIMIT, Line, Opened, checksum, open};
+use hex::hex_number;
 pub use hex::{Hex, unhex};
 pub use refusal::{Lock, Refusal, Word};
 pub use reply::Reply;

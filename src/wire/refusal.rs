@@ -1,8 +1,8 @@
 //! Why a request was refused: one word for programs, a detail for people.
 
-use core::fmt;
+use core::fmt::{self, Write};
 
-use super::{LINE_LIMIT, Micro, WireError};
+use super::{LINE_LIMIT, Line, Micro, WireError};
 use crate::plan::{Excerpt, PlanError, Ratio};
 
 /// The first word behind `ERR`.
@@ -253,6 +253,20 @@ impl fmt::Display for Refusal<'_> {
             Self::Told(_, "") => Ok(()),
             Self::Told(_, detail) => write!(f, " {detail}"),
         }
+    }
+}
+
+impl Refusal<'_> {
+    /// The reply without checksum.
+    pub(super) fn compose(&self, f: &mut impl Write) -> fmt::Result {
+        write!(f, "ERR {self}")
+    }
+
+    /// The reply as it goes over the wire, checksum and LF included, into an empty line.
+    pub fn write(&self, line: &mut Line) {
+        // A line takes any text.
+        let _ = self.compose(line);
+        line.seal();
     }
 }
 

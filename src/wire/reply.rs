@@ -96,7 +96,7 @@ impl Reply<'_> {
             Self::Row(row) => write!(f, "{row}"),
             Self::End { rows, mac, trial } => write!(f, "END {rows} {} {trial}", Hex(mac)),
             Self::Nonce(nonce) => write!(f, "NONCE {}", Hex(nonce)),
-            Self::Refused(refusal) => write!(f, "ERR {refusal}"),
+            Self::Refused(refusal) => refusal.compose(f),
         }
     }
 }
@@ -221,11 +221,12 @@ impl<'a> Reply<'a> {
 /// Writes a number. By subtraction: a small machine has no divider.
 fn decimal(number: u32, f: &mut impl Write) -> fmt::Result {
     const TENS: [u32; 9] =
-        [1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1000, 100, 10];
+        [10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+    let more = TENS.iter().take_while(|ten| **ten <= number).count();
     let mut rest = number;
-    for ten in TENS.into_iter().skip_while(|ten| *ten > number) {
+    for ten in TENS.iter().take(more).rev() {
         let mut digit = b'0';
-        while rest >= ten {
+        while rest >= *ten {
             rest -= ten;
             digit += 1;
         }

@@ -3,8 +3,11 @@
 use core::fmt::{self, Write};
 use core::str::FromStr;
 
-use super::{Hex, Line, MAC_BYTES, WireError, excerpt, open, unhex};
+use super::{Hex, Line, MAC_BYTES, WireError, excerpt, hex_number, open, unhex};
 use crate::plan::{Plan, PlanError};
+
+/// Hex digits of a tag.
+const TAG_CHARS: usize = 8;
 
 /// A random mark of one patient's request, by which a repeat is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +22,8 @@ impl fmt::Display for Tag {
 impl FromStr for Tag {
     type Err = ();
     fn from_str(text: &str) -> Result<Self, ()> {
-        unhex(text.as_bytes()).map(|bytes| Self(u32::from_be_bytes(bytes))).ok_or(())
+        let digits: &[u8; TAG_CHARS] = text.as_bytes().try_into().map_err(drop)?;
+        hex_number(digits).map(Self).ok_or(())
     }
 }
 
@@ -92,7 +96,7 @@ impl Request {
                 Self::Assign {
                     patient: words.number()?,
                     feature: words.number()?,
-                    tag: words.hex_if_any()?.map(|bytes| Tag(u32::from_be_bytes(bytes))),
+                    tag: words.hex_word_if_any(TAG_CHARS, hex_number)?.map(Tag),
                 }
             }
             b"OUTCOME" => {
@@ -174,11 +178,16 @@ impl<'a> Words<'a> {
         Self { rest: body, allowed: "" }
     }
 
+    fn skip_blanks(&mut self) {
+        while let [b' ', behind @ ..] = self.rest {
+            self.rest = behind;
+        }
+    }
+
     pub(super) fn next_word(&mut self) -> &'a [u8] {
-        let start = self.rest.iter().position(|b| *b != b' ').unwrap_or(self.rest.len());
-        let rest = self.rest.get(start..).unwrap_or(&[]);
-        let end = rest.iter().position(|b| *b == b' ').unwrap_or(rest.len());
-        let (word, rest) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+        self.skip_blanks();
+        let end = self.rest.iter().position(|b| *b == b' ').unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at_checked(end).unwrap_or((self.rest, &[]));
         self.rest = rest;
         word
     }
@@ -194,23 +203,55 @@ impl<'a> Words<'a> {
         WireError::Syntax { got: excerpt(got), allowed: self.allowed }
     }
 
-    pub(super) fn number(&mut self) -> Result<u32, WireError> {
+    /// The error of the next word.
+    fn wrong<T>(&mut self) -> Result<T, WireError> {
         let word = self.next_word();
-        let append = |number: u32, byte: &u8| {
+        Err(self.error(word))
+    }
+
+    pub(super) fn number(&mut self) -> Result<u32, WireError> {
+        self.skip_blanks();
+        let (mut rest, mut number) = (self.rest, 0_u32);
+        while let [byte, behind @ ..] = rest
+            && *byte != b' '
+        {
             let digit = byte.wrapping_sub(b'0');
             // A small machine has no wide product to tell an overflow by.
             let fits = digit < 10 && number <= u32::MAX / 10;
-            if fits { number.wrapping_mul(10).checked_add(digit.into()) } else { None }
-        };
-        let value = word.iter().try_fold(0, append).filter(|_| !word.is_empty());
-        value.ok_or_else(|| self.error(word))
+            match number.wrapping_mul(10).checked_add(digit.into()) {
+                Some(longer) if fits => number = longer,
+                _ => return self.wrong(),
+            }
+            rest = behind;
+        }
+        if rest.len() == self.rest.len() {
+            return self.wrong();
+        }
+        self.rest = rest;
+        Ok(number)
     }
 
     pub(super) fn hex_if_any<const N: usize>(&mut self) -> Result<Option<[u8; N]>, WireError> {
-        match self.next_word() {
-            b"" => Ok(None),
-            word => unhex(word).map(Some).ok_or_else(|| self.error(word)),
+        self.hex_word_if_any(2 * N, unhex)
+    }
+
+    /// A word of so many digits.
+    fn hex_word_if_any<T>(
+        &mut self,
+        digits: usize,
+        read: impl Fn(&[u8]) -> Option<T>,
+    ) -> Result<Option<T>, WireError> {
+        self.skip_blanks();
+        if self.rest.is_empty() {
+            return Ok(None);
         }
+        if let Some((word, rest @ ([] | [b' ', ..]))) = self.rest.split_at_checked(digits)
+            && let Some(value) = read(word)
+        {
+            self.rest = rest;
+            return Ok(Some(value));
+        }
+        self.wrong()
     }
 
     fn plan(&mut self) -> Result<Plan, WireError> {

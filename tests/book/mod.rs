@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use equipoise::journal::strict::StrictFlash;
-use equipoise::journal::{BadPart, Error, Journal, Keys, MAX_PART, MountError, Parts};
+use equipoise::journal::{BadPart, Error, Journal, Keys, MountError, Parts};
 
 pub const PAGE: usize = 1024;
 pub const PAGES: usize = 8;
@@ -83,10 +83,13 @@ impl Parts for Book {
         KEYS
     }
 
-    fn encode(&self, key: u16, out: &mut [u8; MAX_PART]) -> usize {
+    fn length(&self, key: u16) -> usize {
+        self.values[usize::from(key)].len()
+    }
+
+    fn encode(&self, key: u16, out: &mut [u8]) {
         let value = &self.values[usize::from(key)];
         out[..value.len()].copy_from_slice(value);
-        value.len()
     }
 
     fn decode(&mut self, key: u16, bytes: &[u8]) -> Result<(), BadPart> {
@@ -175,8 +178,8 @@ impl Step {
             book.values.iter_mut().for_each(|value| value.fill(byte));
         }
         match self {
-            Erase => journal.purge(book, &self.touched()),
-            _ => journal.commit(book, &self.touched()),
+            Erase => journal.purge(book, self.touched().iter()),
+            _ => journal.commit(book, || self.touched().iter().collect::<Vec<_>>().into_iter()),
         }
     }
 }
