@@ -295,9 +295,6 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         }
         let state = self.features.get_mut(usize::from(feature)).ok_or(TrialError::Feature)?;
         let choice = self.rules.choose(state, self.phase.half(), chance);
-        if !self.rules.is_interim() {
-            self.touched.tallies |= bit(feature);
-        }
         self.assigned += 1;
         let patient = self.assigned;
         // There is room: `admits` has seen to it.

@@ -93,7 +93,7 @@ impl Steps for Conse {
     }
 }
 
-/// Bytes of a tally: sums, counts, seen, resolved.
+/// Bytes of a tally: sums, counts, settled, resolved.
 pub(crate) const TALLY: usize = 2 * 8 + 2 * 4 + 4 + 4;
 /// Bytes of a ledger: epoch, dropped, estimated, length, estimate.
 pub(crate) const LEDGER: usize = 3 + 4 + 8;
@@ -108,6 +108,9 @@ pub(crate) struct Feature {
     counts: [u32; 2],
     /// n_j: patients of the feature in this half.
     seen: u32,
+    /// Those of them whose outcome has come or was lost. This is what is stored: the others are in the table of waiting
+    /// patients, so that assigning one need not rewrite the tally.
+    settled: u32,
     /// r_j: recorded outcomes of this batch; in the second half, resolved patients of the trial.
     resolved: u32,
     /// R^j_e: outcomes that end this batch; in the second half T_j.
@@ -123,6 +126,7 @@ impl Feature {
         sums: [0; 2],
         counts: [0; 2],
         seen: 0,
+        settled: 0,
         resolved: 0,
         length: 0,
         epoch: 0,
@@ -188,6 +192,7 @@ impl Feature {
         steps: &impl Steps,
         chance: &mut impl Chance,
     ) {
+        self.settled = self.settled.saturating_add(1);
         match (choice.counts, half, y) {
             (false, ..) | (_, Half::Explore, None) => {}
             (true, Half::Explore, Some(y)) => self.explored(choice.arm, y, plan, steps, chance),
@@ -229,7 +234,16 @@ impl Feature {
     /// Forgets what a closed trial no longer needs.
     pub fn wipe(&mut self) {
         self.restart();
-        self.seen = 0;
+        (self.seen, self.settled) = (0, 0);
+    }
+
+    /// Forgets the waiting patients of this half, to be counted again with [`Self::count_waiting`].
+    pub fn forget_waiting(&mut self) {
+        self.seen = self.settled;
+    }
+
+    pub fn count_waiting(&mut self) {
+        self.seen = self.seen.saturating_add(1);
     }
 
     fn restart(&mut self) {
@@ -246,7 +260,7 @@ impl Feature {
     /// Starts the second half with a trial planned as `t_min`.
     fn turn(&mut self, t_min: f64, steps: &impl Steps, chance: &mut impl Chance) {
         self.length = steps.trial(t_min, chance);
-        self.seen = 0;
+        (self.seen, self.settled) = (0, 0);
         self.restart();
     }
 
@@ -284,7 +298,7 @@ impl Feature {
     pub fn encode_tally(&self, out: &mut [u8]) {
         let mut out = Writer(out);
         self.sums.iter().for_each(|sum| out.put(&sum.to_le_bytes()));
-        self.counts.iter().chain([&self.seen, &self.resolved]).for_each(|n| out.put(&n.to_le_bytes()));
+        self.counts.iter().chain([&self.settled, &self.resolved]).for_each(|n| out.put(&n.to_le_bytes()));
     }
 
     pub fn decode_tally(&mut self, mut bytes: &[u8]) -> Option<()> {
@@ -292,7 +306,7 @@ impl Feature {
         self.sums = [sum()?, sum()?];
         let mut count = || take(&mut bytes).map(u32::from_le_bytes);
         self.counts = [count()?, count()?];
-        self.seen = count()?;
+        self.settled = count()?;
         self.resolved = count()?;
         Some(())
     }
@@ -330,7 +344,7 @@ pub(crate) fn turn(
 }
 
 /// The features of a trial of these designs.
-fn each(features: &mut [super::Feature]) -> impl Iterator<Item = &mut Feature> {
+pub(crate) fn each(features: &mut [super::Feature]) -> impl Iterator<Item = &mut Feature> {
     features.iter_mut().filter_map(|feature| match feature {
         super::Feature::Published(feature) => Some(feature),
         super::Feature::Interim(_) => None,

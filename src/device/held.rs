@@ -12,7 +12,7 @@
 //! the plan does not have: who waits and how many features there are is public. Beginning and erasing a trial writes
 //! them all. They can be read only by a trial made from the plan, wherever in the log that stands, so values are read
 //! in two passes: first the plan, then the rest. Values left over from an earlier trial may make no sense to this one;
-//! that matters only if no newer value follows, so it is judged at the end ([`Held::is_sound`]).
+//! that matters only if no newer value follows, so it is judged at the end ([`Held::finish`]).
 
 use super::custody::{CUSTODY_BYTES, Custody};
 use crate::design::Writer;
@@ -74,8 +74,9 @@ impl<const M: usize, const U: usize> Held<M, U> {
         self.bad = Keys::NONE;
     }
 
-    /// Did everything read from flash make sense? What was read is not a change.
-    pub(super) fn is_sound(&mut self) -> bool {
+    /// Everything has been read from flash, which is not a change. Did it make sense?
+    pub(super) fn finish(&mut self) -> bool {
+        self.trial.recount();
         self.settle();
         self.bad.is_empty()
     }

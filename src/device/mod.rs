@@ -114,7 +114,7 @@ where
     fn mount(&mut self) {
         self.held.clear();
         let mounted = self.journal.as_mut().is_some_and(|journal| journal.recover(&mut *self.held).is_ok());
-        if !(mounted && self.held.is_sound()) {
+        if !(mounted && self.held.finish()) {
             self.journal = None;
         }
     }

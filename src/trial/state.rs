@@ -198,6 +198,20 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         }
     }
 
+    /// To be called once all parts have been taken back: what waiting patients mean for their features.
+    pub fn recount(&mut self) {
+        let before = match self.phase {
+            Phase::Explore => 0,
+            Phase::Measure | Phase::Closed => self.plan.half(),
+        };
+        conse::each(&mut self.features).for_each(conse::Feature::forget_waiting);
+        for waiting in self.waiting.iter().filter(|slot| slot.patient() > before) {
+            let feature = usize::from(waiting.waiting().feature);
+            let its = self.features.get_mut(feature..=feature).unwrap_or_default();
+            conse::each(its).for_each(conse::Feature::count_waiting);
+        }
+    }
+
     /// All parts, in the order of the byte form.
     pub fn parts() -> impl Iterator<Item = Part> {
         let waiting = (0..U).map(|slot| Part::Waiting(slot as u16));
@@ -238,6 +252,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             trial.decode_part(part, head)?;
             rest = tail;
         }
+        trial.recount();
         trial.touched = Touched::NOTHING;
         Some(trial)
     }

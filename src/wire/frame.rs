@@ -19,6 +19,11 @@ pub fn checksum(characters: &[u8]) -> u16 {
     CRC.checksum(characters)
 }
 
+/// May this byte stand in a line before its checksum?
+pub(super) const fn is_text(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~') && byte != b'*'
+}
+
 /// Cuts a stream of bytes into lines.
 ///
 /// A line that is too long is handed on as its first 121 characters, the rest up to its LF is dropped; so
@@ -120,9 +125,8 @@ impl Line {
     }
 
     fn push(&mut self, byte: u8) {
-        let plain = matches!(byte, b' '..=b'~') && byte != b'*';
         let fits = self.text.len() < LINE_LIMIT - CHECKSUM_CHARS;
-        if !(plain && fits && self.text.push(byte).is_ok()) {
+        if !(is_text(byte) && fits && self.text.push(byte).is_ok()) {
             self.cut = true;
         }
     }

@@ -83,6 +83,7 @@ mod reply;
 mod request;
 
 pub use facts::{Claim, Micro, NextLook, Restart, Row, State, Status, TrialId};
+use frame::is_text;
 pub use frame::{Framer, LINE_LIMIT, Line, Opened, checksum, open};
 use hex::hex_number;
 pub use hex::{Hex, unhex};

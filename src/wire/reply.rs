@@ -4,7 +4,7 @@ use core::fmt::{self, Write};
 
 use super::facts::{Claim, Micro, NextLook, Restart, Row, State, Status, TrialId};
 use super::request::Words;
-use super::{Hex, Line, MAC_BYTES, NONCE_BYTES, PROTOCOL, Refusal, WireError, Word, open, unhex};
+use super::{Hex, Line, MAC_BYTES, NONCE_BYTES, PROTOCOL, Refusal, WireError, Word, is_text, open, unhex};
 use crate::design::Arm;
 use crate::plan::Design;
 use crate::trial::Phase;
@@ -189,7 +189,7 @@ impl<'a> Reply<'a> {
     fn read_hello(words: &mut Words<'a>) -> Option<Self> {
         let known = words.next_word() == b"equipoise" && words.number() == Ok(PROTOCOL.into());
         let version = core::str::from_utf8(words.next_word()).ok()?;
-        if !known || version.is_empty() || !version.bytes().all(|b| b.is_ascii_graphic()) {
+        if !known || version.is_empty() || !version.bytes().all(is_text) {
             return None;
         }
         let state = State::named(words.next_word())?;

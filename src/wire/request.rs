@@ -3,7 +3,7 @@
 use core::fmt::{self, Write};
 use core::str::FromStr;
 
-use super::{Hex, Line, MAC_BYTES, WireError, excerpt, hex_number, open, unhex};
+use super::{Hex, Line, MAC_BYTES, WireError, excerpt, hex_number, is_text, open, unhex};
 use crate::plan::{Plan, PlanError};
 
 /// Hex digits of a tag.
@@ -194,8 +194,7 @@ impl<'a> Words<'a> {
 
     pub(super) fn rest(&mut self) -> Result<&'a str, WireError> {
         let rest = core::mem::take(&mut self.rest).trim_ascii();
-        let text =
-            core::str::from_utf8(rest).ok().filter(|text| text.bytes().all(|b| (b' '..=b'~').contains(&b)));
+        let text = core::str::from_utf8(rest).ok().filter(|text| text.bytes().all(is_text));
         text.ok_or_else(|| self.error(rest))
     }
 
