@@ -89,7 +89,7 @@ fn a_journal_whose_flash_failed_refuses_everything_until_it_is_mounted_again() {
     assert!(matches!(Assign(0).take(&mut journal, &mut book), Err(Error::Flash(_))));
     journal.flash().power_up();
     assert_eq!(Assign(0).take(&mut journal, &mut book), Err(Error::Broken));
-    assert_eq!(journal.rest(), Ok(false));
+    assert_eq!(journal.rest(&book), Ok(false));
     let (mut journal, mut book) = mount(journal.release(), SMALL).map_err(|(error, _)| error).unwrap();
     Assign(0).take(&mut journal, &mut book).unwrap();
 }

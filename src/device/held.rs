@@ -241,3 +241,50 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
         key == CUSTODY || (key >= WAITING && !matches!(Self::part(key), Part::Ledger(_)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chance::Sampler;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    /// What a device holds that has read these values from flash.
+    fn read_back(held: &Held<3, 8>) -> Held<3, 8> {
+        let mut read = Held::BLANK;
+        let mut passes = 0;
+        while read.another_pass(passes) {
+            for key in 0..held.count() {
+                let mut value = vec![0; held.length(key)];
+                if !value.is_empty() {
+                    held.encode(key, &mut value);
+                }
+                read.decode(key, &value).unwrap();
+            }
+            passes += 1;
+        }
+        assert!(read.finish());
+        read
+    }
+
+    #[test]
+    fn a_device_that_was_switched_off_goes_on_with_the_very_state_it_had() {
+        for design in ["interim", "dp-conse"] {
+            let plan = format!("design={design} features=3 patients=60 epsilon=8");
+            let mut held = Box::new(Held::<3, 8>::BLANK);
+            held.begin(TrialId([7; 8]), Plan::parse(&plan).unwrap()).unwrap();
+            held.settle();
+            let mut chance = Sampler::<Xoshiro256PlusPlus>::seed_from_u64(5);
+            for patient in 1..=60 {
+                let trial = held.trial_mut().unwrap();
+                trial.assign((patient % 3) as u8, Some(patient), &mut chance).unwrap();
+                // Five wait, every fourth is lost.
+                if let Some(late) = patient.checked_sub(5).filter(|late| *late > 0) {
+                    let lost = late.is_multiple_of(4).then(|| trial.lost(late, &mut chance));
+                    lost.unwrap_or_else(|| trial.outcome(late, 1, &mut chance)).unwrap();
+                }
+                held.settle();
+                assert_eq!(format!("{held:?}"), format!("{:?}", Box::new(read_back(&held))), "{design} {patient}");
+            }
+        }
+    }
+}

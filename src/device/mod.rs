@@ -157,7 +157,7 @@ where
             return Rest::Drew;
         }
         let Some(journal) = &mut self.journal else { return Rest::Idle };
-        match journal.rest() {
+        match journal.rest(&*self.held) {
             Ok(true) => Rest::Tidied,
             Ok(false) => Rest::Idle,
             Err(_) => {

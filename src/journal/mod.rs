@@ -93,6 +93,8 @@ use region::Region;
 pub const MAX_KEYS: usize = 288;
 /// Longest value of a part, in bytes.
 pub const MAX_PART: usize = 112;
+/// Words that the record of an ordinary request takes at most: an `OUTCOME` of `dp-conse`.
+const ORDINARY: u32 = 17;
 /// Fewest pages of a region.
 pub const MIN_PAGES: u32 = 8;
 
@@ -240,15 +242,24 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         Ok(())
     }
 
-    /// Erases the next page ahead of need; did it? To be called when the line is idle.
-    pub fn rest(&mut self) -> Result<bool, Error> {
+    /// Does ahead of need what would hold up a commit: erases the next page, and opens it once too little is left of the
+    /// newest. Was there something to do? To be called, with the parts as they were last committed, when the line is idle.
+    pub fn rest<P: Parts>(&mut self, parts: &P) -> Result<bool, Error> {
         let next = self.newest.saturating_add(1);
-        if self.ahead || self.broken || next - self.floor >= self.region.pages {
+        if self.broken || next - self.floor >= self.region.pages {
             return Ok(false);
         }
-        self.region.erase(next)?;
-        self.ahead = true;
-        Ok(true)
+        if !self.ahead {
+            self.region.erase(next)?;
+            self.ahead = true;
+            return Ok(true);
+        }
+        // A page of an earlier power-up is not followed by another one before there is something to write.
+        let opens = !self.sealed && self.left() < ORDINARY;
+        if opens {
+            self.transact(parts, Keys::NONE, Some(Sweep::Pace))?;
+        }
+        Ok(opens)
     }
 
     /// Commits the touched parts and leaves nothing on flash but the present values: writes all parts again and erases

@@ -163,7 +163,7 @@ impl Step {
         byte: Option<u8>,
     ) -> Result<(), Error> {
         match self {
-            Rest => return journal.rest().map(drop),
+            Rest => return journal.rest(book).map(drop),
             Days(days) => {
                 return (0..days).try_for_each(|day| {
                     Assign(day % 4).take_with(journal, book, byte)?;
