@@ -3,6 +3,8 @@
 
 #[path = "qemu/bedside.rs"]
 mod bedside;
+#[path = "qemu/cycles.rs"]
+mod cycles;
 #[path = "../src/bin/xtask/elf.rs"]
 #[allow(dead_code, reason = "shared with xtask, which uses the rest")]
 mod elf;

@@ -283,7 +283,11 @@ mod tests {
                     lost.unwrap_or_else(|| trial.outcome(late, 1, &mut chance)).unwrap();
                 }
                 held.settle();
-                assert_eq!(format!("{held:?}"), format!("{:?}", Box::new(read_back(&held))), "{design} {patient}");
+                assert_eq!(
+                    format!("{held:?}"),
+                    format!("{:?}", Box::new(read_back(&held))),
+                    "{design} {patient}"
+                );
             }
         }
     }

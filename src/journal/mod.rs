@@ -264,11 +264,7 @@ impl<F: MultiwriteNorFlash> Journal<F> {
 
     /// Commits the touched parts and leaves nothing on flash but the present values: writes all parts again and erases
     /// every other page. Once the commit has happened, a power cut cannot prevent the rest.
-    pub fn purge<P: Parts>(
-        &mut self,
-        parts: &P,
-        touched: impl Iterator<Item = u16>,
-    ) -> Result<(), Error> {
+    pub fn purge<P: Parts>(&mut self, parts: &P, touched: impl Iterator<Item = u16>) -> Result<(), Error> {
         self.purging = true;
         let (mut keys, end, swept) = (touched.collect(), self.newest, self.swept);
         while self.floor <= end || self.swept.wrapping_sub(swept) < u32::from(self.region.count) {

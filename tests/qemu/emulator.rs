@@ -50,10 +50,13 @@ impl Firmware {
         path.into()
     }
 
+    pub fn elf(self) -> Elf {
+        Elf::parse(std::fs::read(self.path()).unwrap()).expect("the firmware is an ELF")
+    }
+
     /// The address of a symbol.
     pub fn symbol(self, name: &str) -> u32 {
-        let elf = Elf::parse(std::fs::read(self.path()).unwrap()).expect("the firmware is an ELF");
-        elf.symbol(name).unwrap_or_else(|| panic!("the firmware has no symbol {name}"))
+        self.elf().symbol(name).unwrap_or_else(|| panic!("the firmware has no symbol {name}"))
     }
 
     /// Start and length of the journal.
@@ -76,15 +79,20 @@ pub struct Emulator {
 impl Emulator {
     /// Boots a board whose journal has never been written.
     pub fn boot(firmware: Firmware) -> Self {
-        Self::boot_with(firmware, None)
+        Self::boot_with(firmware, None, &[])
+    }
+
+    /// The same, one instruction at a time, so that [`Self::trace`] can tell which.
+    pub fn boot_traced(firmware: Firmware) -> Self {
+        Self::boot_with(firmware, None, &["-singlestep"])
     }
 
     /// Boots a board on the journal another one left.
     pub fn boot_on(firmware: Firmware, journal: &[u8]) -> Self {
-        Self::boot_with(firmware, Some(journal))
+        Self::boot_with(firmware, Some(journal), &[])
     }
 
-    fn boot_with(firmware: Firmware, journal: Option<&[u8]>) -> Self {
+    fn boot_with(firmware: Firmware, journal: Option<&[u8]>, options: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
         let socket =
@@ -96,6 +104,9 @@ impl Emulator {
             .args(["-chardev", &socket("qmp"), "-mon", "chardev=qmp,mode=control"])
             .args(["-chardev", &socket("gdb"), "-gdb", "chardev:gdb"])
             .args(["-icount", ICOUNT])
+            .args(options)
+            .arg("-D")
+            .arg(path("log"))
             .stdin(Stdio::null())
             .spawn()
             .unwrap_or_else(|error| {
@@ -176,6 +187,22 @@ impl Emulator {
         let file = self.directory.path().join("memory");
         self.qmp("memsave", json!({"val": start, "size": length, "filename": file, "cpu-index": 0}));
         std::fs::read(file).unwrap()
+    }
+
+    /// The addresses of the instructions executed meanwhile, of a board that was [booted for it](Self::boot_traced).
+    pub fn trace(&mut self, meanwhile: impl FnOnce(&mut Self)) -> Vec<u32> {
+        let log = |board: &mut Self, what: &str| {
+            board.qmp("human-monitor-command", json!({"command-line": format!("log {what}")}));
+        };
+        let file = self.directory.path().join("log");
+        let _ = std::fs::write(&file, "");
+        log(self, "exec,nochain");
+        meanwhile(self);
+        log(self, "none");
+        // Trace 0: 0x7f12a4000100 [00000000/000006f4/00000110/ff000000] name
+        let text = std::fs::read_to_string(file).unwrap();
+        let address = |line: &str| u32::from_str_radix(line.split('/').nth(1)?, 16).ok();
+        text.lines().filter(|line| line.starts_with("Trace")).filter_map(address).collect()
     }
 
     /// A word of memory, by its symbol.

@@ -61,26 +61,31 @@ impl Elf {
         })
     }
 
-    fn name_is(&self, at: usize, name: &str) -> bool {
-        self.bytes.get(at..at + name.len()) == Some(name.as_bytes())
-            && self.bytes.get(at + name.len()) == Some(&0)
+    /// The text at this place of the file, up to a zero.
+    fn text(&self, at: usize) -> &str {
+        let text = self.bytes.get(at..).and_then(|rest| rest.split(|byte| *byte == 0).next());
+        text.and_then(|text| core::str::from_utf8(text).ok()).unwrap_or_default()
     }
 
     /// The size of a section.
     pub fn section_size(&self, name: &str) -> Option<u32> {
         let names = self.sections().nth(self.half(50))?.offset;
-        self.sections()
-            .find(|section| self.name_is(names + section.name, name))
-            .map(|section| section.size as u32)
+        let section = self.sections().find(|section| self.text(names + section.name) == name)?;
+        Some(section.size as u32)
     }
 
     /// The value of a symbol.
     pub fn symbol(&self, name: &str) -> Option<u32> {
+        self.symbol_where(|known| known == name)
+    }
+
+    /// The value of the first symbol whose name is wanted.
+    pub fn symbol_where(&self, wanted: impl Fn(&str) -> bool) -> Option<u32> {
         let table = self.sections().find(|section| section.kind == SHT_SYMTAB)?;
         let names = self.sections().nth(table.link)?.offset;
         (table.offset..table.offset + table.size)
             .step_by(SYMBOL)
-            .find(|&at| self.name_is(names + self.word(at) as usize, name))
+            .find(|&at| wanted(self.text(names + self.word(at) as usize)))
             .map(|at| self.word(at + 4))
     }
 }
