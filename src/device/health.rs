@@ -60,6 +60,7 @@ const WINDOW: u32 = 512;
 const PROPORTION: u32 = 71;
 /// Samples in which every bit must have changed.
 const BIT_WINDOW: u32 = 64;
+const _: () = assert!(WINDOW.is_multiple_of(BIT_WINDOW));
 
 /// The source failed; it is not trusted again before power-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,14 +74,12 @@ struct Tests {
     reference: u8,
     seen: u32,
     same: u32,
-    bits_seen: u32,
     ones: u8,
     zeros: u8,
 }
 
 impl Tests {
-    const NEW: Self =
-        Self { last: 0, repeats: 0, reference: 0, seen: 0, same: 0, bits_seen: 0, ones: 0, zeros: 0 };
+    const NEW: Self = Self { last: 0, repeats: 0, reference: 0, seen: 0, same: 0, ones: 0, zeros: 0 };
 
     /// Takes a sample; `false` if a test fails.
     fn pass(&mut self, sample: u8) -> bool {
@@ -93,14 +92,13 @@ impl Tests {
             (self.reference, self.same) = (sample, 0);
         }
         self.same += u32::from(sample == self.reference);
-        self.seen = (self.seen + 1) % WINDOW;
 
-        if self.bits_seen == 0 {
+        if self.seen.is_multiple_of(BIT_WINDOW) {
             (self.ones, self.zeros) = (0, 0);
         }
         (self.ones, self.zeros) = (self.ones | sample, self.zeros | !sample);
-        self.bits_seen = (self.bits_seen + 1) % BIT_WINDOW;
-        let stuck = self.bits_seen == 0 && (self.ones & self.zeros) != u8::MAX;
+        self.seen = (self.seen + 1) % WINDOW;
+        let stuck = self.seen.is_multiple_of(BIT_WINDOW) && (self.ones & self.zeros) != u8::MAX;
 
         self.repeats < REPETITIONS && self.same < PROPORTION && !stuck
     }

@@ -102,6 +102,7 @@ impl<F: MultiwriteNorFlash> Region<F> {
         if self.pages.is_power_of_two() { seq & (self.pages - 1) } else { seq % self.pages.max(1) }
     }
 
+    #[inline(always)]
     fn address(&self, seq: u32, at: u16) -> u32 {
         self.slot(seq) * F::ERASE_SIZE as u32 + u32::from(at) * WORD as u32
     }

@@ -130,10 +130,7 @@ impl<'a> Reply<'a> {
         words.allowed = "a reply of protocol version 1";
         let bad = words.error(opened.body);
         let reply = Self::read(&mut words)?.ok_or(bad)?;
-        match words.next_word() {
-            b"" => Ok(reply),
-            extra => Err(words.error(extra)),
-        }
+        words.end(reply)
     }
 
     fn read(words: &mut Words<'a>) -> Result<Option<Self>, WireError> {

@@ -126,10 +126,7 @@ impl Request {
             b"ERASE" => Self::Erase,
             _ => return Err(WireError::Syntax { got: excerpt(verb), allowed: VERBS }),
         };
-        match words.next_word() {
-            b"" => Ok(request),
-            extra => Err(words.error(extra)),
-        }
+        words.end(request)
     }
 
     /// The line as it goes over the wire, checksum and LF included; `None` if it is too long for one (a plan
@@ -200,6 +197,12 @@ impl<'a> Words<'a> {
 
     pub(super) fn error(&self, got: &[u8]) -> WireError {
         WireError::Syntax { got: excerpt(got), allowed: self.allowed }
+    }
+
+    /// This value, if nothing follows.
+    pub(super) fn end<T>(&mut self, value: T) -> Result<T, WireError> {
+        self.skip_blanks();
+        if self.rest.is_empty() { Ok(value) } else { self.wrong() }
     }
 
     /// The error of the next word.
