@@ -5,7 +5,7 @@
 //! recovery as well. It counts the cuts and how many of them lost something.
 //!
 //! An ordinary run cuts the recoveries of a sample of the first cuts. All of them, for some minutes:
-//! `EQUIPOISE_EVERY_CUT=1 cargo test --release --test power_cut -- --nocapture`.
+//! `EQUIPOISE_EVERY_CUT=1 cargo test --test power_cut -- --nocapture`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod book;
