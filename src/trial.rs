@@ -18,8 +18,10 @@ use crate::design::{Arm, Choice, Feature, Half, Look, Rules};
 use crate::estimate::Estimate;
 use crate::plan::{MAX_FEATURES, Plan};
 
+mod at_once;
 mod state;
 
+pub use at_once::AtOnce;
 pub use state::{MAX_PART_BYTES, PROGRESS_BYTES, Part, STATE_VERSION, Touched, WAITING_BYTES};
 
 /// Where a trial stands.

@@ -182,6 +182,7 @@ impl Feature {
     }
 
     /// Records an outcome or, with `None`, writes it off; one that was not coin-assigned for measuring is not used.
+    /// True if that ended a batch.
     #[inline]
     pub fn record(
         &mut self,
@@ -191,25 +192,37 @@ impl Feature {
         y: Option<u16>,
         steps: &impl Steps,
         chance: &mut impl Chance,
-    ) {
+    ) -> bool {
         self.settled = self.settled.saturating_add(1);
         match (choice.counts, half, y) {
-            (false, ..) | (_, Half::Explore, None) => {}
+            (false, ..) | (_, Half::Explore, None) => false,
             (true, Half::Explore, Some(y)) => self.explored(choice.arm, y, plan, steps, chance),
-            (true, Half::Measure, y) => self.measured(choice.arm, y, plan, steps, chance),
+            (true, Half::Measure, y) => {
+                self.measured(choice.arm, y, plan, steps, chance);
+                false
+            }
         }
     }
 
     #[inline]
-    fn explored(&mut self, arm: Arm, y: u16, plan: &Plan, steps: &impl Steps, chance: &mut impl Chance) {
+    fn explored(
+        &mut self,
+        arm: Arm,
+        y: u16,
+        plan: &Plan,
+        steps: &impl Steps,
+        chance: &mut impl Chance,
+    ) -> bool {
         if self.dropped.is_some() {
-            return;
+            return false;
         }
         self.add(arm, y);
         self.resolved = self.resolved.saturating_add(1);
-        if self.resolved >= self.length {
+        let ended = self.resolved >= self.length;
+        if ended {
             self.end_batch(plan, steps, chance);
         }
+        ended
     }
 
     #[cold]

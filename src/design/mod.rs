@@ -200,7 +200,7 @@ impl Rules {
         }
     }
 
-    /// Folds an outcome, or with `None` its loss, into the feature of its patient.
+    /// Folds an outcome, or with `None` its loss, into the feature of its patient. True if that ended a batch.
     #[inline(always)]
     pub fn record(
         &self,
@@ -210,16 +210,17 @@ impl Rules {
         choice: Choice,
         y: Option<u16>,
         chance: &mut impl Chance,
-    ) {
+    ) -> bool {
         match (self, feature) {
             (_, Feature::Interim(feature)) => {
                 if let Some(y) = y {
                     feature.record(choice.arm, y, plan.scale());
                 }
+                false
             }
             (Self::Conse(steps), Feature::Published(f)) => f.record(plan, half, choice, y, steps, chance),
             (Self::DpConse(steps), Feature::Published(f)) => f.record(plan, half, choice, y, steps, chance),
-            (Self::Interim(_), Feature::Published(_)) => {}
+            (Self::Interim(_), Feature::Published(_)) => false,
         }
     }
 

@@ -22,6 +22,7 @@ use crate::chance::{Chance, Sampler};
 use crate::design::Arm;
 use crate::estimate::Estimate;
 use crate::plan::{Plan, Ratio};
+use crate::trial::AtOnce;
 
 /// A policy that is not one of the designs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -172,6 +173,17 @@ impl Player for Comparison {
             *arm.of_mut(&mut feature.sums) += u64::from(y);
             *arm.of_mut(&mut feature.counts) += 1;
         }
+    }
+
+    fn at_once(&mut self, next: u32, n: u32, patients: &mut impl AtOnce) -> u32 {
+        // Fair coins never drop an arm.
+        let last = if self.rule == Comparator::Uniform { n } else { next };
+        for patient in next..=last {
+            let feature = patients.feature(patient);
+            let arm = self.assign(feature);
+            self.outcome(patient, feature, arm, Some(u16::from(patients.outcome(arm))));
+        }
+        last
     }
 
     fn close(&mut self) {}

@@ -20,7 +20,7 @@ use crate::chance::Sampler;
 use crate::design::Arm;
 use crate::estimate::Estimate;
 use crate::plan::{MAX_FEATURES, Plan};
-use crate::trial::{Trial, TrialError};
+use crate::trial::{AtOnce, Trial, TrialError};
 
 /// Who chooses the arms of one trial.
 pub trait Player {
@@ -28,6 +28,9 @@ pub trait Player {
     fn assign(&mut self, feature: u8) -> Arm;
     /// The outcome of an earlier patient, or its loss.
     fn outcome(&mut self, patient: u32, feature: u8, arm: Arm, y: Option<u16>);
+    /// Takes patients whose outcome comes at once, number `next` and more, of `n`; returns the last one's number. No arm
+    /// is dropped before the last one.
+    fn at_once(&mut self, next: u32, n: u32, patients: &mut impl AtOnce) -> u32;
     /// No more patients and no more outcomes.
     fn close(&mut self);
     /// A count that changes whenever many features may change at once.
@@ -82,6 +85,13 @@ impl<const U: usize> Player for Core<U> {
         };
         if let Err(error) = done {
             Self::impossible(error);
+        }
+    }
+
+    fn at_once(&mut self, _next: u32, _n: u32, patients: &mut impl AtOnce) -> u32 {
+        match self.trial.at_once(patients, &mut self.chance) {
+            Ok(()) => self.trial.assigned(),
+            Err(error) => Self::impossible(error),
         }
     }
 
@@ -180,22 +190,15 @@ impl Stage {
     }
 
     /// Yes/no outcomes that come before the next patient.
-    fn at_once<P: Player>(&self, mut player: P, mut world: Xoshiro256PlusPlus) -> Run {
+    fn at_once<P: Player>(&self, mut player: P, world: Xoshiro256PlusPlus) -> Run {
         let mut watch = Watch::default();
-        let mut thresholds = [[0; 2]; MAX_FEATURES as usize];
-        for (j, pair) in (0..).zip(&mut thresholds) {
-            *pair = Arm::BOTH.map(|arm| self.outcomes.threshold(j, arm));
+        let mut patients = Plain::new(self, world);
+        let (mut taken, n) = (0, self.plan.patients());
+        while taken < n {
+            taken = player.at_once(taken + 1, n, &mut patients);
+            watch.dropped(taken, patients.feature, &player);
         }
-        for patient in 1..=self.plan.patients() {
-            let word = world.next_u64();
-            let feature = self.features.draw(patient, word as u32);
-            let arm = player.assign(feature);
-            watch.assigned(feature, arm);
-            let pair = thresholds.get(usize::from(feature)).copied().unwrap_or_default();
-            let y = u16::from(word >> 32 < arm.of(pair));
-            player.outcome(patient, feature, arm, Some(y));
-            watch.dropped(patient, feature, &player);
-        }
+        watch.patients = patients.features.map(|feature| feature.patients);
         self.end(player, &watch)
     }
 
@@ -232,6 +235,51 @@ impl Stage {
             }
         }
         self.end(player, &watch)
+    }
+}
+
+/// What the patients of a feature do, and how many got each arm.
+#[derive(Clone, Copy, Default)]
+struct PlainFeature {
+    /// An outcome is yes if the draw of 32 bits is below, per arm.
+    thresholds: [u64; 2],
+    patients: [u32; 2],
+}
+
+/// Patients with yes/no outcomes that come at once, as the world draws them.
+struct Plain<'a> {
+    arrivals: &'a Features,
+    world: Xoshiro256PlusPlus,
+    features: [PlainFeature; MAX_FEATURES as usize],
+    /// The feature of the present patient, and the draw that decides its outcome.
+    feature: u8,
+    draw: u64,
+}
+
+impl<'a> Plain<'a> {
+    fn new(stage: &'a Stage, world: Xoshiro256PlusPlus) -> Self {
+        let mut features = [PlainFeature::default(); MAX_FEATURES as usize];
+        for (j, feature) in (0..).zip(&mut features) {
+            feature.thresholds = Arm::BOTH.map(|arm| stage.outcomes.threshold(j, arm));
+        }
+        Self { arrivals: &stage.features, world, features, feature: 0, draw: 0 }
+    }
+}
+
+impl AtOnce for Plain<'_> {
+    #[inline(always)]
+    fn feature(&mut self, patient: u32) -> u8 {
+        let word = self.world.next_u64();
+        self.feature = self.arrivals.draw(patient, word as u32);
+        self.draw = word >> 32;
+        self.feature
+    }
+
+    #[inline(always)]
+    fn outcome(&mut self, arm: Arm) -> bool {
+        let Some(feature) = self.features.get_mut(usize::from(self.feature)) else { return false };
+        *arm.of_mut(&mut feature.patients) += 1;
+        self.draw < arm.of(feature.thresholds)
     }
 }
 
