@@ -171,13 +171,11 @@ impl Feature {
 
     #[inline]
     pub fn record(&mut self, arm: Arm, y: u16, scale: u16) {
-        let [a0, b0, a1, b1] = &mut self.window;
-        let (a, b) = match arm {
-            Arm::Zero => (a0, b0),
-            Arm::One => (a1, b1),
-        };
-        *a = a.saturating_add(i64::from(y));
-        *b = b.saturating_add(i64::from(scale.saturating_sub(y)));
+        let from = 2 * arm.index();
+        if let Some([a, b]) = self.window.get_mut(from..from + 2) {
+            *a = a.saturating_add(i64::from(y));
+            *b = b.saturating_add(i64::from(scale.saturating_sub(y)));
+        }
     }
 
     /// Forgets what a closed trial no longer needs.

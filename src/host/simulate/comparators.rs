@@ -176,14 +176,19 @@ impl Player for Comparison {
     }
 
     fn at_once(&mut self, next: u32, n: u32, patients: &mut impl AtOnce) -> u32 {
-        // Fair coins never drop an arm.
-        let last = if self.rule == Comparator::Uniform { n } else { next };
-        for patient in next..=last {
-            let feature = patients.feature(patient);
+        if self.rule != Comparator::Uniform {
+            let feature = patients.feature(next);
             let arm = self.assign(feature);
+            self.outcome(next, feature, arm, Some(u16::from(patients.outcome(arm))));
+            return next;
+        }
+        // A fair coin for everyone, and never a drop.
+        for patient in next..=n {
+            let feature = patients.feature(patient);
+            let arm = Arm::from_bit(self.chance.coin());
             self.outcome(patient, feature, arm, Some(u16::from(patients.outcome(arm))));
         }
-        last
+        n
     }
 
     fn close(&mut self) {}
