@@ -174,7 +174,7 @@ impl Feature {
         let from = 2 * arm.index();
         if let Some([a, b]) = self.window.get_mut(from..from + 2) {
             *a = a.saturating_add(i64::from(y));
-            *b = b.saturating_add(i64::from(scale.saturating_sub(y)));
+            *b = b.saturating_add(i64::from(scale) - i64::from(y));
         }
     }
 

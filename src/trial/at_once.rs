@@ -59,7 +59,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         let used = usize::from(self.plan.features());
         let features = self.features.get_mut(..used).unwrap_or(&mut []);
         let (mut taken, mut seen, mut refused, mut ended) = (None, 0, false, false);
-        for patient in self.assigned.saturating_add(1)..=end {
+        for before in self.assigned..end {
+            let patient = before.saturating_add(1);
             let feature = patients.feature(patient);
             let Some(state) = features.get_mut(usize::from(feature)) else {
                 refused = true;

@@ -198,19 +198,17 @@ impl Features {
         }
     }
 
-    /// The feature of patient number `patient` (from 1).
+    /// One of `features` equally frequent features.
     #[inline(always)]
-    pub fn draw(&self, patient: u32, word: u32) -> u8 {
-        match self {
-            Self::Even(features) => ((u64::from(word) * features) >> 32) as u8,
-            _ => self.draw_uneven(patient, word),
-        }
+    pub fn even(features: u64, word: u32) -> u8 {
+        ((u64::from(word) * features) >> 32) as u8
     }
 
-    fn draw_uneven(&self, patient: u32, word: u32) -> u8 {
+    /// The feature of patient number `patient` (from 1).
+    pub fn draw(&self, patient: u32, word: u32) -> u8 {
         let before = patient.wrapping_sub(1);
         match self {
-            Self::Even(_) => 0,
+            Self::Even(features) => Self::even(*features, word),
             Self::Shares(alias) => alias.draw(word),
             Self::Seasonal { day, half, tables } => {
                 let step = u64::from(before % half) * STEPS as u64 / u64::from(*half);

@@ -190,15 +190,33 @@ impl Stage {
     }
 
     /// Yes/no outcomes that come before the next patient.
-    fn at_once<P: Player>(&self, mut player: P, world: Xoshiro256PlusPlus) -> Run {
+    fn at_once<P: Player>(&self, player: P, world: Xoshiro256PlusPlus) -> Run {
+        // Known before the first patient, so that it need not be asked with every one.
+        match self.features {
+            Features::Even(features) => self.plain(player, world, |_, draw| Features::even(features, draw)),
+            _ => self.plain(player, world, |patient, draw| self.features.draw(patient, draw)),
+        }
+    }
+
+    fn plain<P: Player>(
+        &self,
+        mut player: P,
+        world: Xoshiro256PlusPlus,
+        arrivals: impl Fn(u32, u32) -> u8,
+    ) -> Run {
+        let mut features = [[PlainArm::default(); 2]; MAX_FEATURES as usize];
+        for (j, feature) in (0..).zip(&mut features) {
+            *feature =
+                Arm::BOTH.map(|arm| PlainArm { threshold: self.outcomes.threshold(j, arm), patients: 0 });
+        }
+        let mut patients = Plain { arrivals, world, features, feature: 0, draw: 0 };
         let mut watch = Watch::default();
-        let mut patients = Plain::new(self, world);
         let (mut taken, n) = (0, self.plan.patients());
         while taken < n {
             taken = player.at_once(taken + 1, n, &mut patients);
             watch.dropped(taken, patients.feature, &player);
         }
-        watch.patients = patients.features.map(|feature| feature.patients);
+        watch.patients = patients.features.map(|arms| arms.map(|arm| arm.patients));
         self.end(player, &watch)
     }
 
@@ -238,48 +256,40 @@ impl Stage {
     }
 }
 
-/// What the patients of a feature do, and how many got each arm.
+/// Patients of one feature on one arm.
 #[derive(Clone, Copy, Default)]
-struct PlainFeature {
-    /// An outcome is yes if the draw of 32 bits is below, per arm.
-    thresholds: [u64; 2],
-    patients: [u32; 2],
+struct PlainArm {
+    /// Their outcome is yes if a draw of 32 bits is below.
+    threshold: u64,
+    patients: u32,
 }
 
 /// Patients with yes/no outcomes that come at once, as the world draws them.
-struct Plain<'a> {
-    arrivals: &'a Features,
+struct Plain<F> {
+    /// The feature of a patient, from its number and a draw of 32 bits.
+    arrivals: F,
     world: Xoshiro256PlusPlus,
-    features: [PlainFeature; MAX_FEATURES as usize],
+    features: [[PlainArm; 2]; MAX_FEATURES as usize],
     /// The feature of the present patient, and the draw that decides its outcome.
     feature: u8,
     draw: u64,
 }
 
-impl<'a> Plain<'a> {
-    fn new(stage: &'a Stage, world: Xoshiro256PlusPlus) -> Self {
-        let mut features = [PlainFeature::default(); MAX_FEATURES as usize];
-        for (j, feature) in (0..).zip(&mut features) {
-            feature.thresholds = Arm::BOTH.map(|arm| stage.outcomes.threshold(j, arm));
-        }
-        Self { arrivals: &stage.features, world, features, feature: 0, draw: 0 }
-    }
-}
-
-impl AtOnce for Plain<'_> {
+impl<F: Fn(u32, u32) -> u8> AtOnce for Plain<F> {
     #[inline(always)]
     fn feature(&mut self, patient: u32) -> u8 {
         let word = self.world.next_u64();
-        self.feature = self.arrivals.draw(patient, word as u32);
+        self.feature = (self.arrivals)(patient, word as u32);
         self.draw = word >> 32;
         self.feature
     }
 
     #[inline(always)]
     fn outcome(&mut self, arm: Arm) -> bool {
-        let Some(feature) = self.features.get_mut(usize::from(self.feature)) else { return false };
-        *arm.of_mut(&mut feature.patients) += 1;
-        self.draw < arm.of(feature.thresholds)
+        let Some(arms) = self.features.get_mut(usize::from(self.feature)) else { return false };
+        let arm = arm.of_mut(arms);
+        arm.patients += 1;
+        self.draw < arm.threshold
     }
 }
 
