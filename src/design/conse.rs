@@ -147,8 +147,17 @@ impl Feature {
         self.length
     }
 
+    /// The arm of the next patient.
     #[inline]
-    pub fn explore(&mut self, chance: &mut impl Chance) -> Choice {
+    pub fn choose(&mut self, half: Half, chance: &mut impl Chance) -> Choice {
+        match half {
+            Half::Explore => self.explore(chance),
+            Half::Measure => self.measure(chance),
+        }
+    }
+
+    #[inline]
+    fn explore(&mut self, chance: &mut impl Chance) -> Choice {
         self.seen = self.seen.saturating_add(1);
         match self.dropped {
             None => Choice { arm: Arm::from_bit(chance.coin()), counts: true },
@@ -157,7 +166,7 @@ impl Feature {
     }
 
     #[inline]
-    pub fn measure(&mut self, chance: &mut impl Chance) -> Choice {
+    fn measure(&mut self, chance: &mut impl Chance) -> Choice {
         self.seen = self.seen.saturating_add(1);
         let counts = self.seen <= self.length;
         match self.dropped {

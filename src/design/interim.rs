@@ -35,7 +35,7 @@
 //! the first and the last, this module the others.
 
 use super::evidence::{Bets, Centre, EVIDENCE_BYTES, Evidence, Wager};
-use super::{Arm, Choice, LEDGER_BYTES, Look, TALLY_BYTES, Writer, arm_byte, arm_from_byte};
+use super::{Arm, Choice, Half, LEDGER_BYTES, Look, TALLY_BYTES, Writer, arm_byte, arm_from_byte};
 use crate::chance::{Chance, Fraction};
 use crate::estimate::Estimate;
 use crate::noise::Laplace;
@@ -155,8 +155,17 @@ impl Feature {
         self.ledger
     }
 
+    /// The arm of the next patient.
     #[inline]
-    pub fn explore(&self, chance: &mut impl Chance) -> Choice {
+    pub fn choose(&self, half: Half, chance: &mut impl Chance) -> Choice {
+        match half {
+            Half::Explore => self.explore(chance),
+            Half::Measure => self.measure(chance),
+        }
+    }
+
+    #[inline]
+    fn explore(&self, chance: &mut impl Chance) -> Choice {
         // The coin is thrown in any case: how much randomness a patient takes must not depend on the feature.
         let heads = chance.coin();
         let arm = self.dropped.map_or(Arm::from_bit(heads), Arm::other);
@@ -164,7 +173,7 @@ impl Feature {
     }
 
     #[inline]
-    pub fn measure(&self, chance: &mut impl Chance) -> Choice {
+    fn measure(&self, chance: &mut impl Chance) -> Choice {
         let arm = if chance.biased_coin(self.share) { self.trailing } else { self.trailing.other() };
         Choice { arm, counts: true }
     }
@@ -174,7 +183,8 @@ impl Feature {
         let from = 2 * arm.index();
         if let Some([a, b]) = self.window.get_mut(from..from + 2) {
             *a = a.saturating_add(i64::from(y));
-            *b = b.saturating_add(i64::from(scale) - i64::from(y));
+            // The trial takes no y above the scale.
+            *b = b.saturating_add(i64::from(scale.wrapping_sub(y)));
         }
     }
 

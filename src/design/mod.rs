@@ -184,11 +184,9 @@ impl Rules {
     /// The arm of a patient of this feature.
     #[inline(always)]
     pub fn choose(&self, feature: &mut Feature, half: Half, chance: &mut impl Chance) -> Choice {
-        match (feature, half) {
-            (Feature::Interim(feature), Half::Explore) => feature.explore(chance),
-            (Feature::Interim(feature), Half::Measure) => feature.measure(chance),
-            (Feature::Published(feature), Half::Explore) => feature.explore(chance),
-            (Feature::Published(feature), Half::Measure) => feature.measure(chance),
+        match feature {
+            Feature::Interim(feature) => feature.choose(half, chance),
+            Feature::Published(feature) => feature.choose(half, chance),
         }
     }
 

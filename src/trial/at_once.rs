@@ -1,41 +1,39 @@
 //! Patients whose outcome comes before the next patient, many in one call.
 //!
-//! A simulation plays millions of them, and with outcomes that come at once nobody ever waits: the table of waiting
-//! patients, the look-up of a patient in it and the marks of what was touched say nothing that is not known after the
-//! last patient. [`Trial::at_once`] leaves them out. What is random and what is counted is the design's own code, as in
-//! [`Trial::assign`] and [`Trial::outcome`], and every patient with whom a look or the turn falls is handed to these two.
+//! A simulation plays millions of them. As nobody ever waits, the table of waiting patients, the search for a patient in
+//! it and the marks of what was touched say nothing that is not known when the last of them is in;
+//! [`Trial::at_once`] leaves them out. What is random and what is counted is the designs' own code, the same that
+//! [`Trial::assign`] and [`Trial::outcome`] run, and a patient with whom a look or the turn falls is handed to these two.
 
 use super::{Last, Phase, Trial, TrialError, bit};
 use crate::chance::Chance;
-use crate::design::{Arm, Half};
+use crate::design::conse::Steps;
+use crate::design::{Arm, Feature, Half, Rules};
+use crate::plan::Plan;
 
 /// Patients who come one after another, each with a yes/no outcome before the next.
 pub trait AtOnce {
-    /// The feature of patient number `patient`. Asked for once a patient, in order.
+    /// The feature of patient number `patient`. Asked for in order.
     fn feature(&mut self, patient: u32) -> u8;
-    /// Whether the outcome of that patient under this arm is 1.
+    /// The outcome, 1 for true, that this arm has with the patient whose feature was asked for last.
     fn outcome(&mut self, arm: Arm) -> bool;
 }
 
 impl<const M: usize, const U: usize> Trial<M, U> {
     /// Takes patients, at least one, until with one of them a batch has ended, a look has been done or the trial has
-    /// turned, or until all are in. So an arm that was dropped was dropped with the last patient taken.
+    /// turned, or until all are in. So an arm is dropped with the last of them or not at all.
     ///
     /// The trial is left as [`Trial::assign`] without a tag and [`Trial::outcome`], one patient after another, would
-    /// have left it, and as much randomness has been used.
+    /// leave it, and as much randomness is used.
     ///
     /// # Errors
-    /// As [`Trial::assign`] for a patient who is refused; those before have been taken.
+    /// As [`Trial::assign`], for the patient asked for last; those before are taken.
     pub fn at_once(
         &mut self,
         patients: &mut impl AtOnce,
         chance: &mut impl Chance,
     ) -> Result<(), TrialError> {
-        let stopped = match self.phase.half() {
-            Half::Explore => self.undisturbed(Half::Explore, patients, chance)?,
-            Half::Measure => self.undisturbed(Half::Measure, patients, chance)?,
-        };
-        if stopped {
+        if self.undisturbed(patients, chance)? {
             return Ok(());
         }
         let patient = self.assigned.saturating_add(1);
@@ -44,47 +42,122 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.outcome(patient, u16::from(patients.outcome(arm)), chance)
     }
 
-    /// Takes the patients before the next look or turn. True if it stopped before: at the end of a batch or of the plan.
-    #[inline(always)]
+    /// Takes the patients before the next look or turn. True if there is no need to go on: a batch has ended, or all
+    /// are in.
     fn undisturbed(
         &mut self,
-        half: Half,
         patients: &mut impl AtOnce,
         chance: &mut impl Chance,
     ) -> Result<bool, TrialError> {
-        let end = self.plan.patients().min(self.next_look.saturating_sub(1));
         if self.phase == Phase::Closed || usize::from(self.unresolved) >= U {
             return Ok(false);
         }
-        let used = usize::from(self.plan.features());
-        let features = self.features.get_mut(..used).unwrap_or(&mut []);
-        let (mut taken, mut seen, mut refused, mut ended) = (None, 0, false, false);
-        for before in self.assigned..end {
-            let patient = before.saturating_add(1);
-            let feature = patients.feature(patient);
-            let Some(state) = features.get_mut(usize::from(feature)) else {
-                refused = true;
-                break;
-            };
-            let choice = self.rules.choose(state, half, chance);
-            let y = u16::from(patients.outcome(choice.arm));
-            ended = self.rules.record(state, &self.plan, half, choice, Some(y), chance);
-            seen |= bit(feature);
-            taken = Some((patient, choice.arm));
-            if ended {
-                break;
-            }
-        }
-        if let Some((patient, arm)) = taken {
-            self.assigned = patient;
+        let (plan, used) = (&self.plan, usize::from(self.plan.features()));
+        let mut block = Block {
+            half: self.phase.half(),
+            features: self.features.get_mut(..used).unwrap_or(&mut []),
+            assigned: self.assigned,
+            end: plan.patients().min(self.next_look.saturating_sub(1)),
+            seen: 0,
+            last: None,
+        };
+        let ended = match &self.rules {
+            Rules::Conse(steps) => block.run(patients, chance, published(plan, steps)),
+            Rules::DpConse(steps) => block.run(patients, chance, published(plan, steps)),
+            Rules::Interim(_) => block.run(patients, chance, interim(plan)),
+        };
+        let Block { assigned, seen, last, .. } = block;
+        if let Some(arm) = last {
+            self.assigned = assigned;
             self.last = Some(Last { arm, tag: None });
             self.touched.progress = true;
-            self.touched.slot = self.find(0, patient).map(|slot| slot as u16);
+            self.touched.slot = self.find(0, assigned).map(|slot| slot as u16);
             self.touched.tallies |= seen;
             if !self.rules.is_interim() {
                 self.touched.ledgers |= seen;
             }
         }
-        if refused { Err(TrialError::Feature) } else { Ok(ended || self.assigned >= self.plan.patients()) }
+        Ok(ended? || assigned >= self.plan.patients())
+    }
+}
+
+/// Patients for whom design and half are the same.
+struct Block<'a> {
+    half: Half,
+    features: &'a mut [Feature],
+    /// The number of the last patient taken, and of the last to take.
+    assigned: u32,
+    end: u32,
+    /// The mask of the features seen.
+    seen: u64,
+    /// The arm of the last patient taken.
+    last: Option<Arm>,
+}
+
+impl Block<'_> {
+    /// Takes them up to the end, or the end of a batch (then true). `take` plays one patient of a feature: it returns
+    /// the arm and whether a batch ended, or nothing if the feature is not of its design, which does not happen.
+    #[inline(always)]
+    fn run<P: AtOnce, C: Chance>(
+        &mut self,
+        patients: &mut P,
+        chance: &mut C,
+        take: impl Fn(Half, &mut Feature, &mut P, &mut C) -> Option<(Arm, bool)>,
+    ) -> Result<bool, TrialError> {
+        // A loop for each half, so that it is not asked for with every patient.
+        match self.half {
+            Half::Explore => self.run_half(patients, chance, |f, p, c| take(Half::Explore, f, p, c)),
+            Half::Measure => self.run_half(patients, chance, |f, p, c| take(Half::Measure, f, p, c)),
+        }
+    }
+
+    #[inline(always)]
+    fn run_half<P: AtOnce, C: Chance>(
+        &mut self,
+        patients: &mut P,
+        chance: &mut C,
+        take: impl Fn(&mut Feature, &mut P, &mut C) -> Option<(Arm, bool)>,
+    ) -> Result<bool, TrialError> {
+        while self.assigned < self.end {
+            let feature = patients.feature(self.assigned + 1);
+            let state = self.features.get_mut(usize::from(feature)).ok_or(TrialError::Feature)?;
+            let (arm, ended) = take(state, patients, chance).ok_or(TrialError::Feature)?;
+            self.assigned += 1;
+            self.seen |= bit(feature);
+            self.last = Some(arm);
+            if ended {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// A patient of `conse` and `dp-conse`.
+#[inline(always)]
+fn published<P: AtOnce, C: Chance>(
+    plan: &Plan,
+    steps: &impl Steps,
+) -> impl Fn(Half, &mut Feature, &mut P, &mut C) -> Option<(Arm, bool)> {
+    #[inline(always)]
+    move |half, feature, patients, chance| {
+        let Feature::Published(feature) = feature else { return None };
+        let choice = feature.choose(half, chance);
+        let y = u16::from(patients.outcome(choice.arm));
+        Some((choice.arm, feature.record(plan, half, choice, Some(y), steps, chance)))
+    }
+}
+
+/// A patient of `interim`.
+#[inline(always)]
+fn interim<P: AtOnce, C: Chance>(
+    plan: &Plan,
+) -> impl Fn(Half, &mut Feature, &mut P, &mut C) -> Option<(Arm, bool)> {
+    #[inline(always)]
+    move |half, feature, patients, chance| {
+        let Feature::Interim(feature) = feature else { return None };
+        let choice = feature.choose(half, chance);
+        feature.record(choice.arm, u16::from(patients.outcome(choice.arm)), plan.scale());
+        Some((choice.arm, false))
     }
 }

@@ -193,7 +193,9 @@ impl Stage {
     fn at_once<P: Player>(&self, player: P, world: Xoshiro256PlusPlus) -> Run {
         // Known before the first patient, so that it need not be asked with every one.
         match self.features {
-            Features::Even(features) => self.plain(player, world, |_, draw| Features::even(features, draw)),
+            Features::Even(features) => {
+                self.plain(player, world, move |_, draw| Features::even(features, draw))
+            }
             _ => self.plain(player, world, |patient, draw| self.features.draw(patient, draw)),
         }
     }
@@ -286,8 +288,7 @@ impl<F: Fn(u32, u32) -> u8> AtOnce for Plain<F> {
 
     #[inline(always)]
     fn outcome(&mut self, arm: Arm) -> bool {
-        let Some(arms) = self.features.get_mut(usize::from(self.feature)) else { return false };
-        let arm = arm.of_mut(arms);
+        let arm = arm.of_mut(&mut self.features[usize::from(self.feature % MAX_FEATURES)]);
         arm.patients += 1;
         self.draw < arm.threshold
     }
