@@ -42,8 +42,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.outcome(patient, u16::from(patients.outcome(arm)), chance)
     }
 
-    /// Takes the patients before the next look or turn. True if there is no need to go on: a batch has ended, or all
-    /// are in.
+    /// Takes the patients before the next look or turn. True if that was all to do: with the last of them a batch has
+    /// ended, or all are in.
     fn undisturbed(
         &mut self,
         patients: &mut impl AtOnce,
@@ -77,7 +77,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
                 self.touched.ledgers |= seen;
             }
         }
-        Ok(ended? || assigned >= self.plan.patients())
+        Ok(ended? || last.is_some() && assigned >= self.plan.patients())
     }
 }
 
