@@ -435,6 +435,7 @@ impl Drawn {
 
 impl AtOnce for Drawn {
     fn feature(&mut self, patient: u32) -> u8 {
+        assert!(patient <= MAX_PATIENTS + 1, "no end");
         self.word = self.world.next_u64();
         self.arms.push((patient, Arm::Zero));
         (self.word % u64::from(self.features)) as u8

@@ -246,15 +246,16 @@ impl Chart {
             draw_series(&mut svg, i, series, &place);
             let _ = writeln!(svg, "</g>");
         }
-        // Words last, so that no curve runs over them, and inside the plane.
+        // Words last, so that no curve runs over them. Curves of a trade fall from left to right, so there is most room
+        // below and to the left, but for the width of a word at the edge of the plane.
         for point in self.series.iter().flat_map(|s| &s.points) {
             if let (Some(label), Some([x, y])) = (&point.label, place(point.at)) {
-                let (x, anchor) = if x > right - 60.0 { (x - 7.0, "end") } else { (x + 8.0, "start") };
                 let _ = writeln!(
                     svg,
-                    "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\" font-size=\"12\" stroke=\"white\" \
+                    "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" font-size=\"12\" stroke=\"white\" \
                      stroke-width=\"3\" paint-order=\"stroke\">{}</text>",
-                    y - 8.0,
+                    f64::max(x - 7.0, left + 48.0),
+                    y + 18.0,
                     escape(label)
                 );
             }
