@@ -4,8 +4,8 @@
 //! * `bare loop`, as one would write it: one draw of the generator for each of the three, rates as floats;
 //! * `leanest loop`: what the harness does, one 64-bit word for feature and outcome and one bit for the arm.
 //!
-//! What a design needs above the leanest loop is the shipping core (checks, table of waiting patients, what was
-//! touched, the design itself) and the watching of a run. Patients per second are the line `thrpt`.
+//! What a design needs above the leanest loop is the design itself, as it ships, and the count of patients per arm; the
+//! outcomes come at once, so nobody waits in a table (`Trial::at_once`). Patients per second are the line `thrpt`.
 
 use std::hint::black_box;
 
