@@ -71,7 +71,9 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             self.assigned = assigned;
             self.last = Some(Last { arm, tag: None });
             self.touched.progress = true;
-            self.touched.slot = self.find(0, assigned).map(|slot| slot as u16);
+            if let Some(slot) = self.find(0, assigned) {
+                self.touched.touch_slot(slot as u16);
+            }
             self.touched.tallies |= seen;
             if !self.rules.is_interim() {
                 self.touched.ledgers |= seen;
