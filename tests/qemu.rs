@@ -1,5 +1,5 @@
 //! The firmware on an emulated micro:bit v1. Started by `cargo xtask test`, which builds the two images that are run:
-//! the one that ships, and the test build with rehearsed noise and drills.
+//! the one that ships, and test builds with rehearsed noise and drills, one of which logs.
 
 #[path = "qemu/bedside.rs"]
 mod bedside;
@@ -12,6 +12,8 @@ mod elf;
 mod emulator;
 #[path = "qemu/line.rs"]
 mod line;
+#[path = "qemu/logs.rs"]
+mod logs;
 #[path = "qemu/measures.rs"]
 mod measures;
 #[path = "../src/board/rehearsal.rs"]

@@ -7,6 +7,8 @@
 
 use crate::elf::Elf;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -28,13 +30,15 @@ pub fn instructions(ticks: u32) -> u32 {
     (f64::from(ticks) * 62.5 / 64.0).round() as u32
 }
 
-/// The two builds of the firmware.
+/// The builds of the firmware.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Firmware {
     /// The image that ships.
     Release,
     /// Seeded, with commands that crash it.
     Test,
+    /// The same with logs.
+    Logging,
 }
 
 impl Firmware {
@@ -43,6 +47,7 @@ impl Firmware {
         let name = match self {
             Self::Release => "EQUIPOISE_FIRMWARE",
             Self::Test => "EQUIPOISE_FIRMWARE_TEST",
+            Self::Logging => "EQUIPOISE_FIRMWARE_LOGGING",
         };
         let path =
             std::env::var_os(name).unwrap_or_else(|| panic!("{name} is not set: run `cargo xtask test`"));
@@ -82,6 +87,17 @@ impl Emulator {
         Self::boot_with(firmware, None, &[])
     }
 
+    /// Boots the build that logs.
+    pub fn boot_logging() -> Self {
+        Self::boot_with(Firmware::Logging, None, &["-semihosting-config", "enable=on,target=native"])
+    }
+
+    /// The lines logged so far, encoded: a zero ends each.
+    pub fn logged(&self) -> BTreeSet<Vec<u8>> {
+        let output = std::fs::read(self.directory.path().join("output")).unwrap();
+        output.split(|byte| *byte == 0).filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
+    }
+
     /// The same, one instruction at a time, so that [`Self::trace`] can tell which.
     pub fn boot_traced(firmware: Firmware) -> Self {
         Self::boot_with(firmware, None, &["-singlestep"])
@@ -108,6 +124,7 @@ impl Emulator {
             .arg("-D")
             .arg(path("log"))
             .stdin(Stdio::null())
+            .stdout(File::create(path("output")).unwrap())
             .spawn()
             .unwrap_or_else(|error| {
                 panic!("qemu-system-arm did not start ({error}): run `cargo xtask setup`")

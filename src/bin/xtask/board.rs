@@ -66,6 +66,8 @@ pub enum Profile {
     Release,
     /// Seeded, with commands that crash it: for tests only.
     Test,
+    /// The same with logs for the emulator.
+    Logging,
 }
 
 /// A firmware that was built.
@@ -79,6 +81,7 @@ impl Build {
         let (name, extra) = match profile {
             Profile::Release => ("firmware", ""),
             Profile::Test => ("firmware-test", ",seeded"),
+            Profile::Logging => ("firmware-test", ",seeded,log-semihosting"),
         };
         let features = format!("{}{extra}", board.feature());
         run(compiler.build(board.target()).args([
@@ -92,7 +95,14 @@ impl Build {
         ]))?;
         let target =
             std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-        Ok(Self { board, elf: target.join(board.target()).join(name).join("firmware") })
+        let mut elf = target.join(board.target()).join(name).join("firmware");
+        if profile == Profile::Logging {
+            // The other test build has the same name.
+            let kept = elf.with_file_name("firmware-logging");
+            fs::copy(&elf, &kept).map_err(|error| format!("{}: {error}", kept.display()))?;
+            elf = kept;
+        }
+        Ok(Self { board, elf })
     }
 
     fn read(&self) -> Result<Elf, String> {

@@ -127,14 +127,16 @@ fn lint() -> Result<(), String> {
 /// What plain `cargo test` leaves out, because it needs more than a Rust toolchain.
 const TESTED: &str = "qemu-tests,terminal-tests";
 
-/// `cargo test` of everything, with the two builds that the firmware's tests run.
+/// `cargo test` of everything, with the three builds that the firmware's tests run.
 fn all_tests(compiler: &tools::Compiler) -> Result<Command, String> {
     let release = Build::make(compiler, Board::V1, Profile::Release)?;
+    let logging = Build::make(compiler, Board::V1, Profile::Logging)?;
     let drill = Build::make(compiler, Board::V1, Profile::Test)?;
     let mut command = cargo();
     command.args(["test", "--features", TESTED]);
     command.env("EQUIPOISE_FIRMWARE", absolute(&release.elf)?);
     command.env("EQUIPOISE_FIRMWARE_TEST", absolute(&drill.elf)?);
+    command.env("EQUIPOISE_FIRMWARE_LOGGING", absolute(&logging.elf)?);
     Ok(command)
 }
 
