@@ -104,9 +104,14 @@ impl Slot {
     }
 
     #[inline]
+    const fn feature(self) -> u8 {
+        (self.0 >> 32) as u8
+    }
+
+    #[inline]
     const fn waiting(self) -> Waiting {
         let choice = Choice { arm: Arm::from_bit(self.0 >> 40 & 1 == 1), counts: self.0 >> 41 & 1 == 1 };
-        Waiting { patient: self.patient(), feature: (self.0 >> 32) as u8, choice }
+        Waiting { patient: self.patient(), feature: self.feature(), choice }
     }
 }
 

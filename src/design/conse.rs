@@ -108,9 +108,6 @@ pub(crate) struct Feature {
     counts: [u32; 2],
     /// n_j: patients of the feature in this half.
     seen: u32,
-    /// Those of them whose outcome has come or was lost. This is what is stored: the others are in the table of waiting
-    /// patients, so that assigning one need not rewrite the tally.
-    settled: u32,
     /// r_j: recorded outcomes of this batch; in the second half, resolved patients of the trial.
     resolved: u32,
     /// R^j_e: outcomes that end this batch; in the second half T_j.
@@ -126,7 +123,6 @@ impl Feature {
         sums: [0; 2],
         counts: [0; 2],
         seen: 0,
-        settled: 0,
         resolved: 0,
         length: 0,
         epoch: 0,
@@ -202,7 +198,6 @@ impl Feature {
         steps: &impl Steps,
         chance: &mut impl Chance,
     ) -> bool {
-        self.settled = self.settled.saturating_add(1);
         match (choice.counts, half, y) {
             (false, ..) | (_, Half::Explore, None) => false,
             (true, Half::Explore, Some(y)) => self.explored(choice.arm, y, plan, steps, chance),
@@ -256,16 +251,12 @@ impl Feature {
     /// Forgets what a closed trial no longer needs.
     pub fn wipe(&mut self) {
         self.restart();
-        (self.seen, self.settled) = (0, 0);
+        self.seen = 0;
     }
 
-    /// Forgets the waiting patients of this half, to be counted again with [`Self::count_waiting`].
-    pub fn forget_waiting(&mut self) {
-        self.seen = self.settled;
-    }
-
-    pub fn count_waiting(&mut self) {
-        self.seen = self.seen.saturating_add(1);
+    /// Adds to a state taken back from its bytes the patients of this half who wait.
+    pub const fn count_waiting(&mut self, waiting: u32) {
+        self.seen = self.seen.saturating_add(waiting);
     }
 
     fn restart(&mut self) {
@@ -282,7 +273,7 @@ impl Feature {
     /// Starts the second half with a trial planned as `t_min`.
     fn turn(&mut self, t_min: f64, steps: &impl Steps, chance: &mut impl Chance) {
         self.length = steps.trial(t_min, chance);
-        (self.seen, self.settled) = (0, 0);
+        self.seen = 0;
         self.restart();
     }
 
@@ -317,10 +308,13 @@ impl Feature {
         Some(Estimate::new(effect, libm::sqrt(variance), length))
     }
 
-    pub fn encode_tally(&self, out: &mut [u8]) {
+    /// Patients who wait are not in it: they are in the table of waiting patients, so that assigning one need not
+    /// rewrite the tally.
+    pub fn encode_tally(&self, waiting: u32, out: &mut [u8]) {
+        let settled = self.seen.saturating_sub(waiting);
         let mut out = Writer(out);
         self.sums.iter().for_each(|sum| out.put(&sum.to_le_bytes()));
-        self.counts.iter().chain([&self.settled, &self.resolved]).for_each(|n| out.put(&n.to_le_bytes()));
+        self.counts.iter().chain([&settled, &self.resolved]).for_each(|n| out.put(&n.to_le_bytes()));
     }
 
     pub fn decode_tally(&mut self, mut bytes: &[u8]) -> Option<()> {
@@ -328,7 +322,7 @@ impl Feature {
         self.sums = [sum()?, sum()?];
         let mut count = || take(&mut bytes).map(u32::from_le_bytes);
         self.counts = [count()?, count()?];
-        self.settled = count()?;
+        self.seen = count()?;
         self.resolved = count()?;
         Some(())
     }
@@ -366,7 +360,7 @@ pub(crate) fn turn(
 }
 
 /// The features of a trial of these designs.
-pub(crate) fn each(features: &mut [super::Feature]) -> impl Iterator<Item = &mut Feature> {
+fn each(features: &mut [super::Feature]) -> impl Iterator<Item = &mut Feature> {
     features.iter_mut().filter_map(|feature| match feature {
         super::Feature::Published(feature) => Some(feature),
         super::Feature::Interim(_) => None,

@@ -128,9 +128,10 @@ impl Feature {
         }
     }
 
-    pub fn encode_tally(&self, out: &mut [u8]) {
+    /// `waiting` of the feature's patients of this half wait.
+    pub fn encode_tally(&self, waiting: u32, out: &mut [u8]) {
         match self {
-            Self::Published(feature) => feature.encode_tally(out),
+            Self::Published(feature) => feature.encode_tally(waiting, out),
             Self::Interim(feature) => feature.encode_tally(out),
         }
     }

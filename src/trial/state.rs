@@ -12,7 +12,7 @@
 
 use super::{Last, Phase, Slot, Trial, Waiting};
 use crate::design::{
-    Arm, Choice, LEDGER_BYTES, Rules, TALLY_BYTES, Writer, arm_byte, arm_from_byte, conse, interim,
+    Arm, Choice, Feature, LEDGER_BYTES, Rules, TALLY_BYTES, Writer, arm_byte, arm_from_byte, conse, interim,
 };
 use crate::plan::{PLAN_BYTES, Plan, take};
 
@@ -150,7 +150,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             }
             Part::Tally(j) => {
                 if let Some(feature) = self.features.get(usize::from(j)) {
-                    feature.encode_tally(out);
+                    let waiting = if self.rules.is_interim() { 0 } else { self.waiting_of(j) };
+                    feature.encode_tally(waiting, out);
                 }
                 self.length(part)
             }
@@ -198,17 +199,20 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         }
     }
 
-    /// To be called once all parts have been taken back: what waiting patients mean for their features.
+    /// How many patients of this half and this feature wait.
+    fn waiting_of(&self, feature: u8) -> u32 {
+        let before = if self.phase == Phase::Explore { 0 } else { self.plan.half() };
+        let waits = |slot: &&Slot| slot.patient() > before && slot.feature() == feature;
+        self.waiting.iter().filter(waits).count() as u32
+    }
+
+    /// To be called once, when all parts have been taken back: adds who waits to the features' counts.
     pub fn recount(&mut self) {
-        let before = match self.phase {
-            Phase::Explore => 0,
-            Phase::Measure | Phase::Closed => self.plan.half(),
-        };
-        conse::each(&mut self.features).for_each(conse::Feature::forget_waiting);
-        for waiting in self.waiting.iter().filter(|slot| slot.patient() > before) {
-            let feature = usize::from(waiting.waiting().feature);
-            let its = self.features.get_mut(feature..=feature).unwrap_or_default();
-            conse::each(its).for_each(conse::Feature::count_waiting);
+        for j in 0..self.plan.features() {
+            let waiting = self.waiting_of(j);
+            if let Some(Feature::Published(feature)) = self.features.get_mut(usize::from(j)) {
+                feature.count_waiting(waiting);
+            }
         }
     }
 
