@@ -5,17 +5,19 @@
 //! * `leanest loop`: what the harness does, one 64-bit word for feature and outcome and one bit for the arm.
 //!
 //! What a design needs above the leanest loop is the design itself, as it ships, and the count of patients per arm; the
-//! outcomes come at once, so nobody waits in a table (`Trial::at_once`). Patients per second are the line `thrpt`.
+//! outcomes come at once, so nobody waits in a table (`Trial::at_once`).
 
 use std::hint::black_box;
+use std::time::Instant;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use equipoise::chance::{Chance, Sampler};
 use equipoise::host::simulate::{Comparator, Instance, Policy, Scenario, sums};
 use equipoise::plan::Plan;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+const ROUNDS: usize = 200;
+const RUNS: u32 = 1_000_000;
 const PATIENTS: u32 = 1_000_000;
 const FEATURES: u8 = 10;
 
@@ -58,32 +60,52 @@ fn scenario(name: &str) -> Scenario {
     let text = format!("design={design} features={FEATURES} patients={PATIENTS} epsilon=1");
     let plan = Plan::parse(&text).unwrap_or_else(|error| panic!("{error}"));
     let policy = comparator.map_or(Policy::Core, Policy::Comparator);
-    Scenario { policy, ..Scenario::new(plan, Instance::same(FEATURES, 0.35, 0.65), 1_000_000, 1) }
+    Scenario { policy, ..Scenario::new(plan, Instance::same(FEATURES, 0.35, 0.65), RUNS, 1) }
 }
 
-fn patients(c: &mut Criterion) {
-    let mut group = c.benchmark_group("patients");
-    group.throughput(Throughput::Elements(PATIENTS.into()));
-    group.bench_function("bare loop", |b| b.iter(|| black_box(bare_loop())));
-    group.bench_function("leanest loop", |b| b.iter(|| black_box(leanest_loop())));
+/// One loop to be timed.
+type Loop<'a> = (&'a str, Box<dyn FnMut() + 'a>);
+
+fn main() {
     let one_core = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     let one_core = one_core.unwrap_or_else(|error| panic!("{error}"));
-    for name in ["uniform", "conse", "dp-conse", "interim"] {
-        let scenario = scenario(name);
-        let mut run = 0;
-        group.bench_function(name, |b| {
-            b.iter(|| {
-                run = (run + 1) % 1_000_000;
-                one_core.install(|| black_box(sums(&scenario, run..run + 1, &|| ())))
-            });
-        });
+    let designs = ["uniform", "conse", "dp-conse", "interim"].map(|name| (name, scenario(name)));
+    let mut loops: Vec<Loop> = vec![
+        ("bare loop", Box::new(|| drop(black_box(bare_loop())))),
+        ("leanest loop", Box::new(|| drop(black_box(leanest_loop())))),
+    ];
+    for (name, scenario) in &designs {
+        let (mut run, one_core) = (0, &one_core);
+        let play = move || {
+            run = (run + 1) % RUNS;
+            one_core.install(|| drop(black_box(sums(scenario, run..run + 1, &|| ()))));
+        };
+        loops.push((name, Box::new(play)));
     }
-    group.finish();
+    // In turns, so that whatever else the machine does falls on all of them alike.
+    let mut times = vec![Vec::new(); loops.len()];
+    for _ in 0..ROUNDS {
+        for ((_, play), times) in loops.iter_mut().zip(&mut times) {
+            let start = Instant::now();
+            play();
+            times.push(start.elapsed().as_secs_f64());
+        }
+    }
+    println!(
+        "{ROUNDS} rounds of {PATIENTS} patients each; in bare loops: the median of the rounds' ratios\n"
+    );
+    println!("| | million patients a second, median | best | in bare loops |");
+    println!("|---|---|---|---|");
+    let bare = times[0].clone();
+    for ((name, _), times) in loops.iter().zip(times) {
+        let ratio = median(times.iter().zip(&bare).map(|(time, bare)| time / bare).collect());
+        let speed = |time: f64| f64::from(PATIENTS) / time / 1e6;
+        let best = times.iter().copied().fold(f64::INFINITY, f64::min);
+        println!("| {name} | {:.0} | {:.0} | {ratio:.2} |", speed(median(times)), speed(best));
+    }
 }
 
-criterion_group! {
-    name = benches;
-    config = Criterion::default().sample_size(30);
-    targets = patients
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
-criterion_main!(benches);

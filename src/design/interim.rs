@@ -182,9 +182,10 @@ impl Feature {
     pub fn record(&mut self, arm: Arm, y: u16, scale: u16) {
         let from = 2 * arm.index();
         if let Some([a, b]) = self.window.get_mut(from..from + 2) {
-            *a = a.saturating_add(i64::from(y));
-            // The trial takes no y above the scale.
-            *b = b.saturating_add(i64::from(scale.wrapping_sub(y)));
+            // A draw is below 2^62 and all outcomes of a trial together below 2^40, so neither sum overflows; and the
+            // trial takes no y above the scale.
+            *a = a.wrapping_add(i64::from(y));
+            *b = b.wrapping_add(i64::from(scale.wrapping_sub(y)));
         }
     }
 
