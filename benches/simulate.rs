@@ -71,14 +71,14 @@ fn main() {
     let one_core = one_core.unwrap_or_else(|error| panic!("{error}"));
     let designs = ["uniform", "conse", "dp-conse", "interim"].map(|name| (name, scenario(name)));
     let mut loops: Vec<Loop> = vec![
-        ("bare loop", Box::new(|| drop(black_box(bare_loop())))),
-        ("leanest loop", Box::new(|| drop(black_box(leanest_loop())))),
+        ("bare loop", Box::new(|| _ = black_box(bare_loop()))),
+        ("leanest loop", Box::new(|| _ = black_box(leanest_loop()))),
     ];
     for (name, scenario) in &designs {
         let (mut run, one_core) = (0, &one_core);
         let play = move || {
             run = (run + 1) % RUNS;
-            one_core.install(|| drop(black_box(sums(scenario, run..run + 1, &|| ()))));
+            one_core.install(|| _ = black_box(sums(scenario, run..run + 1, &|| ())));
         };
         loops.push((name, Box::new(play)));
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! interrupt: byte -> queue        loop: queue -> Framer -> Device::handle_line -> reply, at its moment
-//!                                       between requests: draw noise; on a quiet line: look, erase pages
+//!                                       between requests: draw noise; on a quiet line: look, erase and open pages
 //! ```
 //!
 //! # Time tells nothing
@@ -40,8 +40,8 @@ mod on_the_board {
     use equipoise::device::{Device, Held, Rest};
     use equipoise::wire::{Framer, Reply, State};
 
-    /// From the end of a request to its reply. Deciding and writing take 1 to 3 ms on the v1, and 16 ms where the
-    /// journal opens a new page.
+    /// From the end of a request to its reply. Deciding and writing take 1 to 2 ms on the v1, and 16 ms where the
+    /// journal opens a new page because the line was never quiet.
     const REPLY: u32 = 20_000 * PER_MICROSECOND;
     /// For the noise of one feature.
     const DRAW: u32 = 4_000 * PER_MICROSECOND;
