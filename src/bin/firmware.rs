@@ -104,11 +104,10 @@ mod on_the_board {
             if receiver.ready() {
                 continue;
             }
-            if clock.now().wrapping_sub(clock.last_byte()) > QUIET {
-                if rest(&mut device, &mut clock) != Rest::Idle {
-                    draw_ahead(&mut device, &mut clock);
-                    continue;
-                }
+            let quiet = clock.now().wrapping_sub(clock.last_byte()) > QUIET;
+            if quiet && rest(&mut device, &mut clock) != Rest::Idle {
+                draw_ahead(&mut device, &mut clock);
+                continue;
             }
             leds.picture = face.picture(device.state());
             leds.scan();
