@@ -193,18 +193,23 @@ fn carry(
     }
 }
 
+/// A terminal whose device has decided and stored the arm of P-1, which nobody has heard.
+fn unheard(ward: &Ward) -> (Screen, Cable) {
+    let cable = Cable::plug(ward, true);
+    let screen = Screen::run(ward, &["terminal", "--port", "cable", "--log", "ward.jsonl"], &[]);
+    screen.shows("Patients 0 of 4000");
+    screen.enrol("P-1");
+    screen.keys(&["Enter"]);
+    cable.unheard.recv_timeout(PATIENCE).expect("the device answers");
+    (screen, cable)
+}
+
 #[test]
 fn a_device_unplugged_in_the_middle_of_an_enrolment_gives_one_arm_when_it_is_back() {
     let ward = Ward::new();
     let device = ward.device();
     ward.provision(&[]);
-    let cable = Cable::plug(&ward, true);
-    let screen = Screen::run(&ward, &["terminal", "--port", "cable", "--log", "ward.jsonl"], &[]);
-    screen.shows("Patients 0 of 4000");
-    screen.enrol("P-1");
-    screen.keys(&["Enter"]);
-    // The device has decided and stored the arm; nobody has heard it when device and cable are gone.
-    cable.unheard.recv_timeout(PATIENCE).expect("the device answers");
+    let (screen, cable) = unheard(&ward);
     drop(device);
     drop(cable);
     screen.shows("NO DEVICE");
@@ -254,12 +259,7 @@ fn a_terminal_killed_in_the_middle_of_an_enrolment_is_followed_by_one_that_knows
     let ward = Ward::new();
     let _device = ward.device();
     ward.provision(&[]);
-    let cable = Cable::plug(&ward, true);
-    let screen = Screen::run(&ward, &["terminal", "--port", "cable", "--log", "ward.jsonl"], &[]);
-    screen.shows("Patients 0 of 4000");
-    screen.enrol("P-1");
-    screen.keys(&["Enter"]);
-    cable.unheard.recv_timeout(PATIENCE).expect("the device answers");
+    let (screen, cable) = unheard(&ward);
     drop(screen);
     drop(cable);
     // The log is locked until the last of the killed terminal is gone.
