@@ -104,13 +104,71 @@ fn a_region_of_the_wrong_size_is_refused() {
 
 /// The checksum of a page header, so that nonsense gets past it.
 fn header_sum(words: [u32; 3]) -> u32 {
-    let crc = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
-    let mut digest = crc.digest();
-    digest.update(b"Eqj2");
-    for word in [u32::from(KEYS), words[0], words[1] | 1 << 31, words[2]] {
-        digest.update(&word.to_le_bytes());
+    let bytes = [words[0], words[1] | 1 << 31, words[2]].map(u32::to_le_bytes);
+    let sum = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC).checksum(bytes.as_flattened());
+    sum ^ u32::from_le_bytes(*b"Eqj2") ^ u32::from(KEYS)
+}
+
+#[test]
+fn a_page_header_has_the_checksum_that_nonsense_is_given_here() {
+    let (flash, _) = image(&[Days(1)]);
+    let headers = flash.words().chunks(PAGE / 4).filter(|page| page[0] != u32::MAX);
+    let right = headers.filter(|page| page[3] == header_sum([page[0], page[1], page[2]]));
+    assert!(right.count() >= 2);
+}
+
+/// The records of a page, as their headers say.
+fn records(page: &[u32]) -> Vec<std::ops::Range<usize>> {
+    let mut records = Vec::new();
+    let mut at = 4;
+    while at < page.len() && page[at] != u32::MAX {
+        let end = at + (page[at] & 0xfff) as usize;
+        records.push(at..end);
+        at = end;
     }
-    digest.finalize()
+    records
+}
+
+#[test]
+fn bytes_of_another_place_or_an_earlier_round_are_never_taken_for_what_was_committed() {
+    // An earlier record of the page, again behind its last.
+    let (flash, book) = image(&[Days(3)]);
+    let pages: Vec<&[u32]> = flash.words().chunks(PAGE / 4).collect();
+    let opened = |page: &&&[u32]| page[0] != u32::MAX;
+    let (newest, page) =
+        pages.iter().enumerate().filter(|(_, page)| opened(page)).max_by_key(|(_, page)| page[0]).unwrap();
+    let records = records(page);
+    assert!(records.len() >= 4);
+    for record in &records {
+        let mut flash = flash.clone();
+        for (from, to) in record.clone().zip(records.last().unwrap().end..) {
+            let at = newest * PAGE / 4;
+            let flip = flash.words()[at + to] ^ flash.words()[at + from];
+            flash.damage((at + to) * 4, flip);
+        }
+        if let Ok((_, found)) = mount(flash, SMALL) {
+            assert_eq!(found.values, book.values, "{record:?}");
+        }
+    }
+    // What stood in a page a round ago, behind its present header.
+    let (mut journal, mut book) = mount(Flash::new(PAGES, 0xff), SMALL).map_err(|(error, _)| error).unwrap();
+    let mut before: Vec<u32> = journal.flash().words().to_vec();
+    for _ in 0..600 {
+        Days(1).take(&mut journal, &mut book).unwrap();
+        let now = journal.flash().words().to_vec();
+        for (page, (old, new)) in before.chunks(PAGE / 4).zip(now.chunks(PAGE / 4)).enumerate() {
+            if old[0] != new[0] && old[0] != u32::MAX && new[0] != u32::MAX {
+                let mut flash = journal.clone().release();
+                for at in 4..PAGE / 4 {
+                    flash.damage((page * PAGE / 4 + at) * 4, new[at] ^ old[at]);
+                }
+                if let Ok((_, found)) = mount(flash, SMALL) {
+                    assert_eq!(found.values, book.values, "page {page}");
+                }
+            }
+        }
+        before = now;
+    }
 }
 
 /// Spoils an image in one of many ways.

@@ -223,6 +223,48 @@ fn every_refusal_is_written_as_these_bytes_and_read_as_word_and_detail() {
 }
 
 #[test]
+fn numbers_are_read_and_written_over_their_whole_range() {
+    let tens = (0..10).map(|power| 10_u32.pow(power));
+    let numbers = tens.flat_map(|ten| [ten - 1, ten, ten + 1, 9 * (ten / 10), 4 * ten.min(1_000_000_000)]);
+    for number in numbers.chain([12_345, 987_654_321, u32::MAX - 1, u32::MAX]) {
+        assert_eq!(Reply::Recorded { patient: number }.to_string(), format!("OK {number}"));
+        let arm = Reply::Arm { patient: number, arm: Arm::One };
+        assert_eq!(arm.to_string(), format!("ARM {number} 1"));
+        for text in [format!("LOST {number}"), format!("  LOST   000{number} ")] {
+            assert_eq!(Request::parse(text.as_bytes()), Ok(Request::Lost { patient: number }), "{text}");
+        }
+    }
+    for wrong in [
+        "4294967296",
+        "4294967300",
+        "5000000000",
+        "9999999999",
+        "42949672950",
+        "-1",
+        "+1",
+        "1a",
+        "a1",
+        "1.0",
+        "",
+    ] {
+        let text = format!("LOST {wrong}");
+        assert!(Request::parse(text.as_bytes()).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_tag_has_eight_hex_digits_of_either_case_and_nothing_follows_it() {
+    let tagged = |tag| Request::Assign { patient: 1, feature: 2, tag };
+    for (text, tag) in [("0aB9cDeF", Some(Tag(0x0ab9_cdef))), ("ffffffff", Some(Tag(u32::MAX))), ("", None)] {
+        assert_eq!(Request::parse(format!("ASSIGN 1 2 {text}").as_bytes()), Ok(tagged(tag)));
+    }
+    for wrong in ["1", "1234567", "123456789", "1234567g", "1234 5678", "12345678 9", "12345678x", "+2345678"]
+    {
+        assert!(Request::parse(format!("ASSIGN 1 2 {wrong}").as_bytes()).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn the_longest_refusals_still_fit_a_line() {
     let long = [b'x'; 100];
     for line in [

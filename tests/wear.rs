@@ -93,3 +93,15 @@ fn a_journal_whose_flash_failed_refuses_everything_until_it_is_mounted_again() {
     let (mut journal, mut book) = mount(journal.release(), SMALL).map_err(|(error, _)| error).unwrap();
     Assign(0).take(&mut journal, &mut book).unwrap();
 }
+
+#[test]
+fn a_device_that_is_switched_on_and_off_without_patients_opens_no_page() {
+    let (mut journal, mut book) = fresh(SMALL);
+    for days in 0..20 {
+        Days(days % 3).take(&mut journal, &mut book).unwrap();
+        (journal, book) = mount(journal.release(), SMALL).map_err(|(error, _)| error).unwrap();
+        let before = journal.flash().operations();
+        while journal.rest(&book).unwrap() {}
+        assert_eq!(journal.flash().operations() - before, 1, "one page is erased ahead");
+    }
+}
