@@ -8,7 +8,7 @@ use equipoise::plan::{Design, Plan, Ratio};
 use equipoise::trial::Phase;
 use equipoise::wire::{
     Claim, LINE_LIMIT, Lock, Micro, NextLook, Refusal, Reply, Request, Restart, Row, State, Status, Tag,
-    TrialId, Word, unhex,
+    TrialId, Word, checksum, unhex,
 };
 
 const TRIAL: TrialId = TrialId([0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF]);
@@ -262,6 +262,12 @@ fn a_tag_has_eight_hex_digits_of_either_case_and_nothing_follows_it() {
     {
         assert!(Request::parse(format!("ASSIGN 1 2 {wrong}").as_bytes()).is_err(), "{wrong}");
     }
+    // Two words of digits are not one.
+    let end = |between: &str| {
+        let text = format!("END 1 {}{between}{}", "0".repeat(64), "1".repeat(16));
+        Reply::parse(format!("{text}*{:04X}", checksum(text.as_bytes())).as_bytes()).is_ok()
+    };
+    assert!(end(" ") && !end(""));
 }
 
 #[test]
