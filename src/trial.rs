@@ -236,6 +236,15 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     pub const fn touched(&self) -> Touched {
         self.touched
     }
+    /// What has changed is stored: [`Self::take_touched`] without taking it.
+    pub fn clear_touched(&mut self) {
+        self.touched.progress = false;
+        self.touched.slots = (0, 0);
+        // Mostly there is nothing here, and a small machine has no long stores.
+        if self.touched.tallies | self.touched.ledgers != 0 {
+            (self.touched.tallies, self.touched.ledgers) = (0, 0);
+        }
+    }
     /// What has changed since the last call.
     pub fn take_touched(&mut self) -> Touched {
         core::mem::take(&mut self.touched)

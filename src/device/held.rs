@@ -137,7 +137,7 @@ impl<const M: usize, const U: usize> Held<M, U> {
     /// What has changed is durable.
     pub(super) fn settle(&mut self) {
         (self.custody_touched, self.all_touched) = (false, false);
-        self.trial.take_touched();
+        self.trial.clear_touched();
     }
 
     /// The key of a part of the trial.
