@@ -151,7 +151,9 @@ mod on_the_board {
         did
     }
 
-    /// Waits until a whole number of `unit` has passed since `begin`.
+    /// Waits until a whole number of `unit` has passed since `begin`. (Not inlined: its call is where tests see that a
+    /// request was decided.)
+    #[inline(never)]
     fn pad(clock: &mut Clock, begin: u32, unit: u32) {
         // Mostly one; there is no divider.
         let (spent, mut due) = (clock.now().wrapping_sub(begin), unit);

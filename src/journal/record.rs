@@ -403,6 +403,7 @@ impl<F: MultiwriteNorFlash> Pen<'_, F> {
     }
 
     /// Adds a word that is summed.
+    #[inline(always)]
     fn put(&mut self, word: u32, sum: &mut Sum) -> Result<(), NorFlashErrorKind> {
         sum.add(&word.to_le_bytes());
         self.end(word)

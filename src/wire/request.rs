@@ -181,6 +181,7 @@ impl<'a> Words<'a> {
         }
     }
 
+    #[inline(always)]
     pub(super) fn next_word(&mut self) -> &'a [u8] {
         self.skip_blanks();
         let end = self.rest.iter().position(|b| *b == b' ').unwrap_or(self.rest.len());

@@ -219,7 +219,11 @@ impl Emulator {
         // Trace 0: 0x7f12a4000100 [00000000/000006f4/00000110/ff000000] name
         let text = std::fs::read_to_string(file).unwrap();
         let address = |line: &str| u32::from_str_radix(line.split('/').nth(1)?, 16).ok();
-        text.lines().filter(|line| line.starts_with("Trace")).filter_map(address).collect()
+        let lines = text.lines().filter(|line| line.starts_with("Trace"));
+        let mut addresses: Vec<u32> = lines.filter_map(address).collect();
+        // QEMU begins an instruction that touches a device again, to count it right, and logs it twice.
+        addresses.dedup();
+        addresses
     }
 
     /// A word of memory, by its symbol.
