@@ -197,14 +197,14 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
     }
 
     fn length(&self, key: u16) -> usize {
-        match (key, self.id) {
-            (CUSTODY, _) => CUSTODY_BYTES,
-            (_, None) => 0,
-            (PLAN, Some(_)) => PLAN_PART_BYTES,
-            (_, Some(_)) => match Self::part(key) {
+        match key {
+            CUSTODY => CUSTODY_BYTES,
+            _ if self.id.is_none() => 0,
+            PLAN => PLAN_PART_BYTES,
+            PROGRESS => PROGRESS_BYTES,
+            _ => match Self::part(key) {
                 Part::Waiting(slot) if self.trial.is_free(slot) => 0,
                 Part::Tally(j) | Part::Ledger(j) if j >= self.trial.plan().features() => 0,
-                Part::Progress => PROGRESS_BYTES,
                 Part::Waiting(_) => WAITING_BYTES,
                 part => self.trial.length(part),
             },
@@ -238,7 +238,8 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
     }
 
     fn secret(&self, key: u16) -> bool {
-        key == CUSTODY || (key >= WAITING && !matches!(Self::part(key), Part::Ledger(_)))
+        let waiting = (WAITING..Self::TALLIES).contains(&key);
+        key == CUSTODY || waiting || matches!(Self::part(key), Part::Tally(_))
     }
 }
 

@@ -33,6 +33,7 @@ impl Entry {
     }
 
     /// The present value of a part.
+    #[inline(always)]
     pub(super) fn of<P: Parts>(parts: &P, key: u16) -> Self {
         let words = parts.length(key).min(MAX_PART).div_ceil(WORD) as u32;
         Self::new(parts, u32::from(key) << LENGTH_BITS | words)
