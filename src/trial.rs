@@ -247,7 +247,9 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     }
     /// What has changed since the last call.
     pub fn take_touched(&mut self) -> Touched {
-        core::mem::take(&mut self.touched)
+        let touched = self.touched;
+        self.clear_touched();
+        touched
     }
 
     fn schedule(&mut self) {

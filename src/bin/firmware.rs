@@ -155,12 +155,8 @@ mod on_the_board {
     /// request was decided.)
     #[inline(never)]
     fn pad(clock: &mut Clock, begin: u32, unit: u32) {
-        // Mostly one; there is no divider.
-        let (spent, mut due) = (clock.now().wrapping_sub(begin), unit);
-        while due <= spent {
-            due = due.wrapping_add(unit);
-        }
-        clock.sleep_until(begin.wrapping_add(due));
+        let spent = clock.now().wrapping_sub(begin);
+        clock.sleep_until(begin.wrapping_add((spent / unit + 1).wrapping_mul(unit)));
     }
 
     /// Draws the noise of the next look, feature by feature.

@@ -193,7 +193,7 @@ impl Rules {
         }
     }
 
-    /// Folds an outcome, or with `None` its loss, into the feature of its patient. True if that ended a batch.
+    /// Folds an outcome, or with `None` its loss, into the feature of its patient.
     #[inline(always)]
     pub fn record(
         &self,
@@ -203,17 +203,20 @@ impl Rules {
         choice: Choice,
         y: Option<u16>,
         chance: &mut impl Chance,
-    ) -> bool {
+    ) {
         match (self, feature) {
             (_, Feature::Interim(feature)) => {
                 if let Some(y) = y {
                     feature.record(choice.arm, y, plan.scale());
                 }
-                false
             }
-            (Self::Conse(steps), Feature::Published(f)) => f.record(plan, half, choice, y, steps, chance),
-            (Self::DpConse(steps), Feature::Published(f)) => f.record(plan, half, choice, y, steps, chance),
-            (Self::Interim(_), Feature::Published(_)) => false,
+            (Self::Conse(steps), Feature::Published(f)) => {
+                f.record(plan, half, choice, y, steps, chance);
+            }
+            (Self::DpConse(steps), Feature::Published(f)) => {
+                f.record(plan, half, choice, y, steps, chance);
+            }
+            (Self::Interim(_), Feature::Published(_)) => {}
         }
     }
 

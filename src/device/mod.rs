@@ -246,6 +246,7 @@ where
     }
 
     /// Does the look that is due, if one is, and makes it durable.
+    // Part of every request: its call costs a small machine more than its copies.
     #[inline(always)]
     fn look_if_due(&mut self) -> Result<bool, Refusal<'static>> {
         if self.journal.is_none() {
