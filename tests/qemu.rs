@@ -5,7 +5,7 @@
 mod bedside;
 #[path = "qemu/cycles.rs"]
 mod cycles;
-#[path = "../src/bin/xtask/elf.rs"]
+#[path = "../xtask/src/elf.rs"]
 #[allow(dead_code, reason = "shared with xtask, which uses the rest")]
 mod elf;
 #[path = "qemu/emulator.rs"]

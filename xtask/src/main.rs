@@ -1,17 +1,8 @@
-//! `cargo xtask`: the one entry for building the firmware and testing everything.
+//! `cargo xtask`: builds the firmware and runs every gate. `cargo xtask --help` lists the commands.
 //!
-//! ```text
-//! cargo xtask setup                      get the compiler targets and QEMU, if they are missing
-//! cargo xtask firmware [--board v1|v2]   build the firmware: ELF, Intel hex, UF2; print its sizes
-//! cargo xtask qemu                       boot it under QEMU with its serial port on a pseudo-terminal
-//! cargo xtask test                       formatting, lints, host tests, firmware under QEMU, terminal in tmux
-//! cargo xtask lint                       formatting and lints alone
-//! cargo xtask counts                     instructions of the main operations, as a Markdown table
-//! cargo xtask sizes                      image, RAM and stack of both boards, as a Markdown table
-//! ```
-//!
-//! Each command does what the ones before it would have done, and says what it is doing. A command that
-//! cannot do its whole job fails; nothing is skipped. Standard library only, so that it compiles quickly.
+//! Each command first installs the tools it needs, says what it runs, and fails if it cannot do all of
+//! its work: nothing is skipped. The crate is small and does not depend on the product, so that it
+//! compiles in seconds.
 
 mod board;
 mod elf;
@@ -22,22 +13,79 @@ use board::{Board, Build, Profile};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-const USAGE: &str =
-    "usage: cargo xtask setup | firmware [--board v1|v2] | qemu | test | lint | counts | sizes";
+/// A command: its name, its options, what it does, and the function that does it.
+struct Task {
+    name: &'static str,
+    options: &'static str,
+    help: &'static str,
+    run: fn(&[&str]) -> Result<(), String>,
+}
+
+const TASKS: [Task; 7] = [
+    Task {
+        name: "setup",
+        options: "",
+        help: "install the compiler targets and QEMU where they are missing",
+        run: |words| no_options(words).and_then(|()| setup()),
+    },
+    Task {
+        name: "firmware",
+        options: "[--board v1|v2]",
+        help: "build the firmware (ELF, Intel hex, UF2) and print its sizes",
+        run: |words| match words {
+            [] => firmware(&Board::ALL),
+            ["--board", name] => firmware(&[Board::named(name)?]),
+            other => Err(format!("`{}`: allowed is --board v1 or --board v2", other.join(" "))),
+        },
+    },
+    Task {
+        name: "qemu",
+        options: "",
+        help: "boot the v1's firmware under QEMU with its serial port on a pseudo-terminal",
+        run: |words| no_options(words).and_then(|()| qemu()),
+    },
+    Task {
+        name: "test",
+        options: "",
+        help: "all gates: lint, firmware sizes, host tests, firmware under QEMU, terminal in tmux",
+        run: |words| no_options(words).and_then(|()| test()),
+    },
+    Task {
+        name: "lint",
+        options: "",
+        help: "formatting and lints",
+        run: |words| no_options(words).and_then(|()| lint()),
+    },
+    Task {
+        name: "counts",
+        options: "",
+        help: "instructions of the main operations, as a Markdown table",
+        run: |words| no_options(words).and_then(|()| counts()),
+    },
+    Task {
+        name: "sizes",
+        options: "",
+        help: "image, RAM and stack of both boards, as a Markdown table",
+        run: |words| no_options(words).and_then(|()| firmware(&Board::ALL)),
+    },
+];
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["setup"] => setup(),
-        ["firmware"] => firmware(&Board::ALL),
-        ["firmware", "--board", name] => Board::named(name).and_then(|board| firmware(&[board])),
-        ["qemu"] => qemu(),
-        ["test"] => test(),
-        ["lint"] => lint(),
-        ["counts"] => counts(),
-        ["sizes"] => sizes(),
-        _ => Err(USAGE.to_owned()),
+        [] | ["help" | "--help" | "-h", ..] => {
+            print!("{}", usage());
+            Ok(())
+        }
+        [name, options @ ..] => match TASKS.iter().find(|task| task.name == *name) {
+            Some(task) if matches!(options, ["--help" | "-h"]) => {
+                println!("cargo xtask {} {}\n    {}", task.name, task.options, task.help);
+                Ok(())
+            }
+            Some(task) => enter_root().and_then(|()| (task.run)(options)),
+            None => Err(format!("there is no command `{name}`\n{}", usage())),
+        },
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -46,6 +94,26 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Every command with its options and its purpose.
+fn usage() -> String {
+    let mut text = String::from("usage: cargo xtask COMMAND\n\n");
+    for task in &TASKS {
+        let call = format!("{} {}", task.name, task.options);
+        text += &format!("    {call:26} {}\n", task.help);
+    }
+    text
+}
+
+fn no_options(words: &[&str]) -> Result<(), String> {
+    if words.is_empty() { Ok(()) } else { Err(format!("`{}`: no options are allowed", words.join(" "))) }
+}
+
+/// Paths are relative to the workspace, from whichever directory the command was called.
+fn enter_root() -> Result<(), String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+    std::env::set_current_dir(root).map_err(|error| format!("{}: {error}", root.display()))
 }
 
 /// Says what is being done.
@@ -89,10 +157,6 @@ fn firmware(boards: &[Board]) -> Result<(), String> {
     }
     println!("\n{}{rows}", board::SIZES_HEAD);
     Ok(())
-}
-
-fn sizes() -> Result<(), String> {
-    firmware(&Board::ALL)
 }
 
 fn qemu() -> Result<(), String> {
