@@ -5,7 +5,7 @@
 //! ```text
 //! serial line -> wire::Request -> Device -> Trial (one Design) -> journal (durable) -> wire::Reply -> serial line
 //! ```
-#![cfg_attr(not(any(test, feature = "host")), no_std)]
+#![no_std]
 // The core must not be able to panic. (The command line and the tests may; so these are not in Cargo.toml.)
 #![cfg_attr(
     not(test),
@@ -17,6 +17,10 @@
         clippy::unreachable
     )
 )]
+
+#[cfg(any(test, feature = "host"))]
+#[macro_use]
+extern crate std;
 
 #[cfg(all(target_os = "none", feature = "firmware"))]
 pub mod board;
@@ -32,3 +36,15 @@ pub mod wire;
 
 #[cfg(feature = "host")]
 pub mod host;
+
+/// The names of std's prelude that core's lacks: `host` modules and tests import them.
+#[cfg(any(test, feature = "host"))]
+mod prelude {
+    #[allow(unused_imports, reason = "the core's own tests need only some of them")]
+    pub use std::{
+        borrow::ToOwned,
+        boxed::Box,
+        string::{String, ToString},
+        vec::Vec,
+    };
+}

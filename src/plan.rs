@@ -509,6 +509,7 @@ impl FromStr for Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prelude::*;
 
     const GOOD: &str = "features=10 patients=20000 epsilon=1";
 

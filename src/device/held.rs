@@ -247,6 +247,7 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
 mod tests {
     use super::*;
     use crate::chance::Sampler;
+    use crate::prelude::*;
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     /// What a device holds that has read these values from flash.

@@ -7,6 +7,7 @@
 //! away; any other end is a power cut, which the flash file survives. A link left over from such an end is
 //! replaced, and so is a socket that no one listens on.
 
+use crate::prelude::*;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -9,6 +9,7 @@
 //! The Kolmogorov-Smirnov figure is the largest distance between the two distribution functions; its p-value is the
 //! asymptotic one.
 
+use crate::prelude::*;
 use std::fmt::Write;
 use std::process::ExitCode;
 

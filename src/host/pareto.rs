@@ -13,6 +13,7 @@
 //!
 //! `--out FILE.csv` writes the numbers instead of a picture.
 
+use crate::prelude::*;
 use std::fmt::Write;
 use std::process::ExitCode;
 

@@ -14,6 +14,7 @@
 //! trial is too small to adapt: fewer than half of the features would ever drop an arm, or hardly more patients than
 //! with fair coins get the better one.
 
+use crate::prelude::*;
 use std::fmt::Write;
 use std::process::ExitCode;
 

@@ -7,6 +7,7 @@
 //! PNG needs fonts, which a program without a desktop does not have: [`save`] hands the SVG to `rsvg-convert`
 //! (Debian: librsvg2-bin) and says so if that is not installed.
 
+use crate::prelude::*;
 use std::fmt::Write;
 use std::io::Write as _;
 use std::process::{Command, Stdio};

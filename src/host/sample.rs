@@ -5,6 +5,7 @@
 //!
 //! Exit code 0 if all was written or the reader went away, 2 for a bad argument or an output that cannot be written.
 
+use crate::prelude::*;
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::process::ExitCode;

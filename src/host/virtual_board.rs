@@ -9,6 +9,7 @@
 //! (A machine that loses power in the middle of a request may have kept any of that request's writes, in any order; a
 //! device that finds such a thing says `fault`, as it must.) The file is locked for as long as it is open.
 
+use crate::prelude::*;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};

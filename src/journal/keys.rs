@@ -100,6 +100,7 @@ impl Extend<u16> for Keys {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prelude::*;
 
     #[test]
     fn a_set_holds_what_was_put_in_and_ignores_keys_that_cannot_exist() {

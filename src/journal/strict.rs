@@ -7,6 +7,7 @@
 //!   fails until [`StrictFlash::power_up`].
 //! - Erases are counted for every page, for ever.
 
+use crate::prelude::*;
 use embedded_storage::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash, check_erase,
     check_read, check_write,

@@ -159,6 +159,7 @@ impl fmt::Write for Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prelude::*;
     use std::fmt::Write;
 
     fn lines(bytes: &[u8]) -> Vec<Vec<u8>> {

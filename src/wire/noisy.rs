@@ -4,6 +4,7 @@
 //! doubled, independently. Whether or not there is noise, the end of a transmission may be held back until the next
 //! one, so that lines arrive split, late, and merged with later ones. The same seed gives the same noise.
 
+use crate::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

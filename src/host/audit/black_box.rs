@@ -10,6 +10,7 @@
 //! probability at most that. The seeds are fixed: the same runs give the same answer every time. A pass proves nothing
 //! beyond these sets; the exact audit does.
 
+use crate::prelude::*;
 use rayon::prelude::*;
 
 use super::loss::Loss;

@@ -3,6 +3,7 @@
 use super::exact::{Case, Patient, Record};
 use crate::design::Arm;
 use crate::plan::Plan;
+use crate::prelude::*;
 
 /// All patients of a plan: every feature with every outcome and with none.
 #[must_use]

@@ -14,6 +14,7 @@
 
 use crate::chance::{Chance, Fraction};
 use crate::noise::{Laplace, Rate};
+use crate::prelude::*;
 
 /// Most mass of one noise draw that is left out: a trial draws a few, and 1e-12 is what it may miss in all.
 pub const TAIL: f64 = 2e-13;

@@ -24,6 +24,7 @@
 //! has nothing more to tell and becomes a sight of [`Laws`] at once. In particular nothing of the proof of
 //! `interim` is assumed: if a later step used t's record again, the states would differ and the walk would go on.
 
+use crate::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 
 use super::enumerator::Enumerator;

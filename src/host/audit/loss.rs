@@ -4,6 +4,7 @@
 //! sights. The least delta is the sum over sights of max(0, P - e^epsilon Q); the least epsilon at delta = 0 is the
 //! largest ln(P/Q).
 
+use crate::prelude::*;
 use std::collections::HashMap;
 
 /// Mass that is put down to tails left out and to rounding, never more.

@@ -20,6 +20,7 @@ pub mod structured;
 pub mod suite;
 pub mod table;
 
+use crate::prelude::*;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -31,6 +31,7 @@
 use super::enumerator::{lap_plus, laplace};
 use super::loss::{Loss, delta};
 use crate::design::conse::Epoch;
+use crate::prelude::*;
 
 /// What the adversary sees of a step of Algorithm 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

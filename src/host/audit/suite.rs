@@ -1,5 +1,6 @@
 //! What `equipoise audit` looks at: the families of cases, and what each design claims.
 
+use crate::prelude::*;
 use rayon::prelude::*;
 
 use super::cases;

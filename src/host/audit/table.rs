@@ -1,5 +1,6 @@
 //! The audit on paper: a table, a bar chart for the terminal, and the same chart as SVG.
 
+use crate::prelude::*;
 use std::fmt::Write;
 
 use super::suite::{Finding, Method, Verdict};

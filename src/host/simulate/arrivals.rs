@@ -15,6 +15,7 @@
 //!
 //! A share is a multiple of 2^-32 up to a last unit: one 32-bit draw decides through an alias table.
 
+use crate::prelude::*;
 use std::fmt;
 
 use super::SimulateError;

@@ -3,6 +3,7 @@
 //! Several designs may be named; each is run on the same patients. The figures go to standard output as a table,
 //! and with `--json` or `--csv` to a file (`-` for standard output, then without the table).
 
+use crate::prelude::*;
 use std::fs;
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;

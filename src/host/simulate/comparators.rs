@@ -11,6 +11,7 @@
 //! with the usual (Wald) interval; there is none while an arm has no outcome. After adaptive choices such a difference is
 //! biased and its interval promises nothing: that is what the comparison is for.
 
+use crate::prelude::*;
 use std::fmt;
 
 use rand_core::Rng;

@@ -8,6 +8,7 @@
 //! is a comparison of 32 bits, so every probability is exact to 2^-32, far below what a simulation can see. Graded
 //! outcomes, delays and losses take one word more each.
 
+use crate::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -12,6 +12,7 @@
 
 use super::SimulateError;
 use crate::design::Arm;
+use crate::prelude::*;
 
 /// 2^32, the unit of probabilities.
 pub(super) const ONE: f64 = 4_294_967_296.0;

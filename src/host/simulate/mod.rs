@@ -34,6 +34,7 @@ pub mod output;
 pub mod shards;
 pub mod statistics;
 
+use crate::prelude::*;
 use std::fmt;
 
 use rayon::prelude::*;

@@ -3,6 +3,7 @@
 //! CSV: one heading line, one line a design, columns in the order of [`COLUMNS`]; a figure that does not exist (no
 //! estimate, no drop) is empty. Columns are only ever added at the end.
 
+use crate::prelude::*;
 use std::fmt::Write;
 
 use super::shards::{Outcome, Shard};

@@ -9,6 +9,7 @@
 //! (everything that fixes the result), `summary` (the figures) and `sums` (exact; wide integers as decimal text, in
 //! units of 2^-20 for regret and 2^-44 for errors). Members keep this order.
 
+use crate::prelude::*;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};

@@ -8,6 +8,7 @@
 use super::instance::Instance;
 use crate::design::Arm;
 use crate::estimate::Estimate;
+use crate::prelude::*;
 
 /// One unit of regret.
 const REGRET: f64 = (1u64 << 20) as f64;
@@ -293,6 +294,7 @@ impl Moments {
 /// Wide integers as decimal text: readers of JSON that use doubles would spoil them.
 mod digits {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use std::string::String;
 
     pub fn serialize<S: Serializer>(value: &i128, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(value)
@@ -307,6 +309,7 @@ mod digits {
 mod digits_list {
     use super::MOMENTS;
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+    use std::string::{String, ToString as _};
 
     pub fn serialize<S: Serializer>(values: &[i128; MOMENTS], to: S) -> Result<S::Ok, S::Error> {
         values.map(|value| value.to_string()).serialize(to)

@@ -18,6 +18,7 @@
 //! **Outcomes** are sent, never stored: the log learns that one was handed over. Without an answer nothing is
 //! logged and the patient stays on the list; handing it over again is safe.
 
+use crate::prelude::*;
 use std::path::Path;
 
 use super::client::{AskError, Client};

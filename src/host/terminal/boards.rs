@@ -4,6 +4,7 @@
 //! v1, emulated by QEMU with its serial port on a socket. Either can lose power at the worst moment: after it has
 //! received a request and before the terminal has the answer. On the emulated board that is its reset.
 
+use crate::prelude::*;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

@@ -11,6 +11,7 @@
 //! **Certainty.** [`AskError::Refused`] says whether the refusal answers the only copy that was sent. If not, an
 //! earlier copy may have been accepted.
 
+use crate::prelude::*;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -9,6 +9,7 @@ use super::client::{AskError, Client};
 use super::failure::Failure;
 use super::keys::Key;
 use crate::plan::Plan;
+use crate::prelude::*;
 use crate::wire::{Claim, Reply, Request, State, TrialId, Word};
 
 /// Said when a trial of the published algorithm is begun.

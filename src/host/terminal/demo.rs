@@ -4,6 +4,7 @@
 //! its checksums and tags, the terminal's client and log. Outcomes come late, some never. In the first half the power
 //! fails in the middle of an enrolment. The truth that the estimates are held against is known to the simulation only.
 
+use crate::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -7,6 +7,7 @@
 //! | 2 | usage: a wrong argument, trial file, key file or log |
 //! | 3 | no device: nothing there, no permission, busy, silent, or not an equipoise device |
 
+use crate::prelude::*;
 use std::fmt;
 use std::process::ExitCode;
 

@@ -4,6 +4,7 @@
 //! opened at 115200 baud, 8N1, and locked, so that a second terminal finds it busy instead of stealing replies.
 //! Whatever goes wrong has its own [`LinkError`] with the name of the port and what to do about it.
 
+use crate::prelude::*;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;

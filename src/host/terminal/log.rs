@@ -23,6 +23,7 @@
 //! **No outcome.** [`Event`] has no field that could hold an outcome, nor the request line or its checksum; of an
 //! error answered to an outcome only its word is kept, for its detail may repeat the value.
 
+use crate::prelude::*;
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};

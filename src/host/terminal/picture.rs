@@ -1,5 +1,6 @@
 //! Intervals as a picture: one line a feature, zero in sight, in block characters or as SVG.
 
+use crate::prelude::*;
 use std::fmt::Write;
 
 use super::report::Estimate;

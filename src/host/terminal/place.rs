@@ -6,6 +6,7 @@
 //! virtual/              flash, key, trial file and log of the device that `equipoise` runs by itself
 //! ```
 
+use crate::prelude::*;
 use std::path::PathBuf;
 
 use super::failure::Failure;

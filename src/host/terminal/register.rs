@@ -4,6 +4,7 @@
 //! before it knew: who waits for an outcome, which codes are used, and which enrolment was asked but not
 //! answered. At most one enrolment is pending at a time; until it is settled no other is begun.
 
+use crate::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;

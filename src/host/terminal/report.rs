@@ -10,6 +10,7 @@
 //! | `json` | a program: one object, `rows` an array of objects |
 //! | `svg` | paper: the picture as a file |
 
+use crate::prelude::*;
 use std::fmt::Write;
 
 use super::client::Report;

@@ -5,6 +5,7 @@
 //! custodian would; every later start goes on where the last one stopped. Without a terminal to draw on, the
 //! demonstration runs instead.
 
+use crate::prelude::*;
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

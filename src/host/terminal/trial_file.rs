@@ -30,6 +30,7 @@
 //!
 //! `<bytes>` is the decimal length of the text in UTF-8, so that no text can imitate another line.
 
+use crate::prelude::*;
 use std::fmt;
 use std::path::Path;
 

@@ -1,5 +1,6 @@
 //! `keygen`, `provision`, `close`, `erase` and `report`.
 
+use crate::prelude::*;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

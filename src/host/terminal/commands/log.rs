@@ -1,5 +1,6 @@
 //! `log verify`: is the log what the terminal wrote?
 
+use crate::prelude::*;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -4,6 +4,7 @@ pub mod custodian;
 pub mod log;
 pub mod ward;
 
+use crate::prelude::*;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;

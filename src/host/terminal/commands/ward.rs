@@ -3,6 +3,7 @@
 //! Scripts go the same way as the screen, through the same log: a script that died in the middle of an `assign` is
 //! simply run again with the same code and gets the same patient's arm.
 
+use crate::prelude::*;
 use std::process::ExitCode;
 
 use super::{AtWork, OnDevice, finish, say};

@@ -3,6 +3,8 @@
 //! Each glyph is five rows of five bits, the highest bit leftmost. What has no glyph is shown small instead:
 //! [`large`] then gives `None`.
 
+use crate::prelude::*;
+
 /// Rows of a large letter.
 pub const ROWS: u16 = 5;
 const COLUMNS: u8 = 5;

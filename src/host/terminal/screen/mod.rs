@@ -19,6 +19,7 @@ pub mod letters;
 pub mod run;
 pub mod view;
 
+use crate::prelude::*;
 use jiff::Timestamp;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

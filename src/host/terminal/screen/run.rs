@@ -5,6 +5,7 @@
 //! screen is left, the program may end while that thread waits for the device: log and device are safe at any
 //! moment, and the next start goes on.
 
+use crate::prelude::*;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 

@@ -8,6 +8,7 @@
 //! keys                       what can be pressed now
 //! ```
 
+use crate::prelude::*;
 use jiff::Timestamp;
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
