@@ -65,7 +65,9 @@ impl Device {
 
     fn answer(&mut self, request: &Request) -> Reply<'static> {
         match request {
-            Request::Hello => Reply::Hello { version: "0", state: State::Running, restart: None },
+            Request::Hello => {
+                Reply::Hello { version: "0", state: State::Running, stored: None, restart: None }
+            }
             Request::Status => Reply::Status(Status {
                 design: Design::Interim,
                 patients: 4000,

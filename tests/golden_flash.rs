@@ -16,11 +16,10 @@ use desk::{Flash, KEY, PAGE, sealed};
 use equipoise::device::health::Repeatable;
 use equipoise::device::{Device, Held, Rest};
 use equipoise::journal::strict::StrictFlash;
+use equipoise::trial::STATE_VERSION;
 use equipoise::wire::Request;
 
 const PAGES: usize = 64;
-/// The version of what the parts on flash mean.
-const VERSION: &str = "1";
 const DESIGNS: [&str; 2] = ["interim", "dp-conse"];
 
 type Board = Device<Box<Held>, Flash, Repeatable>;
@@ -81,23 +80,67 @@ fn load(bytes: &[u8]) -> Flash {
     Flash(Rc::new(RefCell::new(StrictFlash::from_bytes(bytes))))
 }
 
-/// There is an image of the present version for every design, and the present firmware goes on with it.
+/// The images in the folder, each with the version and the design of its name.
+fn images() -> Vec<(PathBuf, u8, String)> {
+    let files = std::fs::read_dir(folder()).unwrap().map(|file| file.unwrap().path());
+    let images = files.filter(|path| path.extension().is_some_and(|end| end == "flash"));
+    images
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let (version, design) = name.split_once('-').unwrap();
+            (path, version.parse().unwrap(), design.to_owned())
+        })
+        .collect()
+}
+
+/// A firmware names the version it finds, refuses every request, and leaves every byte as it is.
+#[test]
+fn other_versions_are_refused_untouched() {
+    let others: Vec<_> = images().into_iter().filter(|(_, version, _)| *version != STATE_VERSION).collect();
+    assert!(others.len() >= 2, "the images of version 1 are gone");
+    for (path, version, design) in others {
+        let bytes = image(&path);
+        let flash = load(&bytes);
+        let mut board = board(&flash, 2);
+        let stored = format!("stored=state-{version}");
+        let hello = ask(&mut board, "HELLO");
+        assert!(hello.contains(&format!(" foreign {stored}")), "{design}: {hello}");
+        let refusal = format!("ERR foreign {stored} use the firmware that wrote it");
+        let key = Request::Key([1; 32]).to_string();
+        let plan = "PLAN features=1 patients=20 epsilon=1";
+        for line in QUESTIONS.iter().chain(&["STATUS", "REPORT", "AUTH", "CLOSE", "ERASE", plan, &key]) {
+            assert_eq!(ask(&mut board, line), refusal, "{design}: {line}");
+            assert_eq!(board.rest(), Rest::Idle);
+        }
+        assert!(flash.0.borrow().bytes() == bytes, "{design}: the flash was changed");
+        assert_eq!(flash.0.borrow().operations(), 0, "{design}");
+    }
+}
+
+/// The present firmware goes on with images of its own version, be they of a file or just made.
 #[test]
 fn present_images_are_read_and_continued() {
     for design in DESIGNS {
-        let path = folder().join(format!("{VERSION}-{design}.flash"));
-        let answers = path.with_extension("txt");
+        let made = trial(design);
+        let answers = dialogue(&load(&made.0.borrow().bytes()));
+        let path = folder().join(format!("{STATE_VERSION}-{design}.flash"));
         if std::env::var("EQUIPOISE_GOLDEN").as_deref() == Ok("write") && !path.exists() {
-            let flash = trial(design);
-            let mut bytes = flash.0.borrow().bytes();
+            let mut bytes = made.0.borrow().bytes();
             let used = bytes.iter().rposition(|byte| *byte != 0xFF).map_or(0, |last| last + 1);
             bytes.truncate(used);
             std::fs::write(&path, bytes).unwrap();
-            std::fs::write(&answers, dialogue(&flash)).unwrap();
+            std::fs::write(path.with_extension("txt"), &answers).unwrap();
         }
-        let flash = load(&image(&path));
-        assert_eq!(dialogue(&flash), std::fs::read_to_string(&answers).unwrap(), "{design}");
-        assert!(ask(&mut board(&flash, 3), "ASSIGN 15 2 0000000f").starts_with("ARM 15 "), "{design}");
-        assert_eq!(flash.0.borrow().misuse(), None);
+        goes_on(&made, &answers);
+        if path.exists() {
+            goes_on(&load(&image(&path)), &std::fs::read_to_string(path.with_extension("txt")).unwrap());
+        }
     }
+}
+
+fn goes_on(flash: &Flash, answers: &str) {
+    assert_eq!(dialogue(flash), answers);
+    let next = ask(&mut board(flash, 3), "ASSIGN 15 2 0000000f");
+    assert!(next.starts_with("ARM 15 "), "{next}");
+    assert_eq!(flash.0.borrow().misuse(), None);
 }

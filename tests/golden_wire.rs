@@ -7,8 +7,8 @@ use equipoise::device::custody::{Key, ReportMac};
 use equipoise::plan::{Design, Plan, Ratio};
 use equipoise::trial::Phase;
 use equipoise::wire::{
-    Claim, LINE_LIMIT, Lock, Micro, NextLook, Refusal, Reply, Request, Restart, Row, State, Status, Tag,
-    TrialId, Word, checksum, unhex,
+    Claim, LINE_LIMIT, Lock, Micro, NextLook, Refusal, Reply, Request, Restart, Row, State, Status, Stored,
+    Tag, TrialId, Word, checksum, unhex,
 };
 
 const TRIAL: TrialId = TrialId([0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF]);
@@ -79,24 +79,62 @@ fn every_request_is_written_and_read_as_these_bytes() {
 fn every_reply_is_written_and_read_as_these_bytes() {
     for (reply, bytes) in [
         (
-            Reply::Hello { version: "0.1.0", state: State::Blank, restart: None },
+            Reply::Hello { version: "0.1.0", state: State::Blank, stored: None, restart: None },
             "HELLO equipoise 1 0.1.0 blank*FC08\n",
         ),
         (
-            Reply::Hello { version: "0.1.0", state: State::Running, restart: Some(Restart::Power) },
+            Reply::Hello {
+                version: "0.1.0",
+                state: State::Running,
+                stored: None,
+                restart: Some(Restart::Power),
+            },
             "HELLO equipoise 1 0.1.0 running restart=power*70D8\n",
         ),
         (
-            Reply::Hello { version: "0.1.0", state: State::Closed, restart: Some(Restart::Reset) },
+            Reply::Hello {
+                version: "0.1.0",
+                state: State::Closed,
+                stored: None,
+                restart: Some(Restart::Reset),
+            },
             "HELLO equipoise 1 0.1.0 closed restart=reset*8C91\n",
         ),
         (
-            Reply::Hello { version: "0.1.0", state: State::Running, restart: Some(Restart::Watchdog) },
+            Reply::Hello {
+                version: "0.1.0",
+                state: State::Running,
+                stored: None,
+                restart: Some(Restart::Watchdog),
+            },
             "HELLO equipoise 1 0.1.0 running restart=watchdog*8181\n",
         ),
         (
-            Reply::Hello { version: "0.1.0", state: State::Fault, restart: Some(Restart::Fault) },
+            Reply::Hello {
+                version: "0.1.0",
+                state: State::Fault,
+                stored: None,
+                restart: Some(Restart::Fault),
+            },
             "HELLO equipoise 1 0.1.0 fault restart=fault*45FC\n",
+        ),
+        (
+            Reply::Hello {
+                version: "0.1.0",
+                state: State::Foreign,
+                stored: Some(Stored::State(1)),
+                restart: None,
+            },
+            "HELLO equipoise 1 0.1.0 foreign stored=state-1*FC1B\n",
+        ),
+        (
+            Reply::Hello {
+                version: "0.1.0",
+                state: State::Foreign,
+                stored: Some(Stored::Journal(2)),
+                restart: Some(Restart::Power),
+            },
+            "HELLO equipoise 1 0.1.0 foreign stored=journal-2 restart=power*E8AF\n",
         ),
         (
             status(Design::Interim, 20_000, 57, 3, Phase::Explore, 0, NextLook::After(1525)),
@@ -204,6 +242,10 @@ fn every_refusal_is_written_as_these_bytes_and_read_as_word_and_detail() {
             "ERR budget epsilon=1/3 left=0.250000*2CA1\n",
         ),
         (Refusal::Storage, "ERR storage until=power-up*7DCC\n"),
+        (
+            Refusal::Foreign(Stored::State(1)),
+            "ERR foreign stored=state-1 use the firmware that wrote it*AFBE\n",
+        ),
         (Refusal::Entropy, "ERR entropy health test failed*1F79\n"),
     ] {
         assert!(bytes.len() <= LINE_LIMIT + 1, "{bytes}");

@@ -192,7 +192,7 @@ mod on_the_board {
         fn picture(&mut self, state: State) -> u32 {
             self.ticks = self.ticks.wrapping_add(1);
             match self.arm {
-                _ if state == State::Fault => leds::FAULT,
+                _ if matches!(state, State::Fault | State::Foreign) => leds::FAULT,
                 Some(Arm::Zero) if self.ticks < SHOWN => leds::ARM_0,
                 Some(Arm::One) if self.ticks < SHOWN => leds::ARM_1,
                 _ => {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! key 0            custody                 38 bytes
-//! key 1            1, name, plan           42 bytes, or absent on a blank device
+//! key 1            version, name, plan     42 bytes, or absent on a blank device
 //! key 2            the trial's progress
 //! keys 3..3+U      waiting patients        a superseded one is wiped from flash: it holds a feature and an arm
 //! then M times     tally                   wiped likewise: two in a row give away an outcome
@@ -13,13 +13,20 @@
 //! them all. They can be read only by a trial made from the plan, wherever in the log that stands, so values are read
 //! in two passes: first the plan, then the rest. Values left over from an earlier trial may make no sense to this one;
 //! that matters only if no newer value follows, so it is judged at the end ([`Held::finish`]).
+//!
+//! # Version
+//! The plan's first byte is [`STATE_VERSION`], the version of what all the other parts mean. If it is another one, the
+//! second pass stops at its first value. The mount then fails before it repairs anything, so that the firmware
+//! that wrote the flash can still read it ([`Held::foreign`]).
 
 use super::custody::{CUSTODY_BYTES, Custody};
 use crate::design::Writer;
 use crate::journal::{BadPart, Keys, MAX_KEYS, MAX_PART, Parts};
 use crate::plan::{PLAN_BYTES, Plan, take};
-use crate::trial::{MAX_PART_BYTES, PROGRESS_BYTES, Part, Touched, Trial, TrialError, WAITING_BYTES};
-use crate::wire::TrialId;
+use crate::trial::{
+    MAX_PART_BYTES, PROGRESS_BYTES, Part, STATE_VERSION, Touched, Trial, TrialError, WAITING_BYTES,
+};
+use crate::wire::{Stored, TrialId};
 
 const CUSTODY: u16 = 0;
 const PLAN: u16 = 1;
@@ -41,6 +48,8 @@ pub struct Held<const M: usize = 64, const U: usize = 128> {
     custody_touched: bool,
     /// Has a trial begun or ended?
     all_touched: bool,
+    /// The version of a plan written by another firmware.
+    foreign: Option<Stored>,
     /// Parts whose last value read from flash made no sense.
     bad: Keys,
     /// The first pass of reading, which takes the plan only.
@@ -62,6 +71,7 @@ impl<const M: usize, const U: usize> Held<M, U> {
         trial: Trial::vacant(),
         custody_touched: false,
         all_touched: false,
+        foreign: None,
         bad: Keys::NONE,
         seeking_plan: false,
     };
@@ -79,6 +89,11 @@ impl<const M: usize, const U: usize> Held<M, U> {
         self.trial.recount();
         self.settle();
         self.bad.is_empty()
+    }
+
+    /// The version of what is on flash, if another firmware wrote it.
+    pub(super) const fn foreign(&self) -> Option<Stored> {
+        self.foreign
     }
 
     pub(super) const fn custody(&self) -> &Custody {
@@ -121,7 +136,7 @@ impl<const M: usize, const U: usize> Held<M, U> {
     }
 
     fn forget(&mut self) {
-        self.id = None;
+        (self.id, self.foreign) = (None, None);
         // The smallest plan fits every room.
         let _ = self.trial.restart(Plan::LEAST);
     }
@@ -167,7 +182,11 @@ impl<const M: usize, const U: usize> Held<M, U> {
         if bytes.is_empty() {
             return Some(());
         }
-        let [1] = take(&mut bytes)? else { return None };
+        let [version] = take(&mut bytes)?;
+        if version != STATE_VERSION {
+            self.foreign = Some(Stored::State(version));
+            return Some(());
+        }
         let id = TrialId(take(&mut bytes)?);
         self.trial.restart(Plan::decode(&take(&mut bytes)?)?).ok()?;
         self.id = Some(id);
@@ -186,7 +205,7 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
             (_, None) => {}
             (PLAN, Some(id)) => {
                 let mut out = Writer(out);
-                out.put(&[1]);
+                out.put(&[STATE_VERSION]);
                 out.put(&id.0);
                 out.put(&self.trial.plan().encode());
             }
@@ -217,6 +236,9 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
     }
 
     fn decode(&mut self, key: u16, bytes: &[u8]) -> Result<(), BadPart> {
+        if !self.seeking_plan && self.foreign.is_some() {
+            return Err(BadPart);
+        }
         if self.seeking_plan != (key == PLAN) {
             return Ok(());
         }
@@ -290,6 +312,62 @@ mod tests {
                     format!("{:?}", Box::new(read_back(&held))),
                     "{design} {patient}"
                 );
+            }
+        }
+    }
+
+    /// Parts as another firmware would have written them.
+    struct OtherVersion<'a>(&'a Held<3, 8>, u8);
+
+    impl Parts for OtherVersion<'_> {
+        fn count(&self) -> u16 {
+            self.0.count()
+        }
+        fn length(&self, key: u16) -> usize {
+            self.0.length(key)
+        }
+        fn encode(&self, key: u16, out: &mut [u8]) {
+            self.0.encode(key, out);
+            if key == PLAN {
+                out[0] = self.1;
+            }
+        }
+        fn decode(&mut self, _: u16, _: &[u8]) -> Result<(), BadPart> {
+            Ok(())
+        }
+        fn secret(&self, key: u16) -> bool {
+            self.0.secret(key)
+        }
+    }
+
+    /// A flash whose plan has another version is refused before anything on it is repaired.
+    #[test]
+    fn another_state_version_stops_the_mount() {
+        use crate::journal::strict::{StrictFlash, Tear};
+        use crate::journal::{Journal, MountError};
+        for (version, cut) in [(STATE_VERSION, 0), (STATE_VERSION - 1, 0), (STATE_VERSION + 1, 3)] {
+            let mut held = Box::new(Held::<3, 8>::BLANK);
+            let flash = StrictFlash::<1024>::new(16, 0xFF);
+            held.begin(TrialId([7; 8]), Plan::parse("features=3 patients=60 epsilon=8").unwrap()).unwrap();
+            let mut other = OtherVersion(&held, version);
+            let mut journal = Journal::mount(flash, &mut other).map_err(|(error, _)| error).unwrap();
+            if cut > 0 {
+                // An unfinished commit, which a mount would repair.
+                journal.flash().cut_after(cut, Tear::Alternating);
+                assert!(journal.commit(&other, || [PROGRESS].into_iter()).is_err());
+            }
+            let mut flash = journal.release();
+            flash.power_up();
+            let (bytes, operations) = (flash.bytes(), flash.operations());
+            let mut read = Box::new(Held::<3, 8>::BLANK);
+            match Journal::mount(flash, &mut *read) {
+                Ok(_) => assert_eq!((version, read.foreign()), (STATE_VERSION, None)),
+                Err((error, flash)) => {
+                    assert!(matches!(error, MountError::Part(_)), "{error:?}");
+                    assert_eq!(read.foreign(), Some(Stored::State(version)));
+                    assert_ne!(version, STATE_VERSION);
+                    assert!(flash.bytes() == bytes && flash.operations() == operations);
+                }
             }
         }
     }

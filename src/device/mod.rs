@@ -17,6 +17,8 @@
 //! # When something fails
 //! A flash that cannot be mounted, or an error while writing, puts the device into `fault` until power-up: memory may
 //! be ahead of flash, so nothing may be answered from it. It then says so in `HELLO` and refuses everything else.
+//! A flash written by a firmware with another state version, or another journal format, is not touched: the state is
+//! `foreign`, `HELLO` says which version is stored, and everything else is refused.
 //! An entropy source that fails at start leaves no generator: only `HELLO` and `STATUS` are answered. One that fails
 //! later ([`health`]) stops new patients; the rest goes on with the generator it has.
 //!
@@ -128,6 +130,7 @@ where
     #[must_use]
     pub fn state(&self) -> State {
         match (&self.journal, self.held.trial()) {
+            (None, _) if self.held.foreign().is_some() => State::Foreign,
             (None, _) => State::Fault,
             (_, None) => State::Blank,
             (_, Some(trial)) if trial.phase() == Phase::Closed => State::Closed,
@@ -189,9 +192,12 @@ where
         match request {
             Request::Hello => {
                 let version = env!("CARGO_PKG_VERSION");
-                Ok(Reply::Hello { version, state: self.state(), restart: self.restart })
+                let stored = self.held.foreign();
+                Ok(Reply::Hello { version, state: self.state(), stored, restart: self.restart })
             }
-            _ if self.journal.is_none() => Err(Refusal::Storage),
+            _ if self.journal.is_none() => {
+                Err(self.held.foreign().map_or(Refusal::Storage, Refusal::Foreign))
+            }
             Request::Status => self.status(),
             request => ready.and_then(|_| self.carry_out(request, out)),
         }

@@ -18,6 +18,37 @@ pub enum State {
     Closed,
     /// The flash cannot be used: everything but `HELLO` is refused.
     Fault,
+    /// The flash was written by a firmware of another version: everything but `HELLO` is refused.
+    Foreign,
+}
+
+/// The version of what another firmware wrote to flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// The version of the state's meaning (`trial::STATE_VERSION`).
+    State(u8),
+    /// The format of the journal.
+    Journal(u8),
+}
+
+impl fmt::Display for Stored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, version) = match self {
+            Self::State(version) => ("state", version),
+            Self::Journal(format) => ("journal", format),
+        };
+        write!(f, "{what}-{version}")
+    }
+}
+
+impl Stored {
+    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+        let number = |digits| core::str::from_utf8(digits).ok()?.parse().ok();
+        match text.strip_prefix(b"state-") {
+            Some(digits) => number(digits).map(Self::State),
+            None => number(text.strip_prefix(b"journal-")?).map(Self::Journal),
+        }
+    }
 }
 
 /// Why a device last started.
@@ -156,7 +187,7 @@ macro_rules! named {
         }
     };
 }
-named!(State: Blank "blank" Running "running" Closed "closed" Fault "fault");
+named!(State: Blank "blank" Running "running" Closed "closed" Fault "fault" Foreign "foreign");
 named!(Restart: Power "power" Reset "reset" Watchdog "watchdog" Fault "fault");
 named!(Claim: Pure "pure" Unproven "unproven");
 

@@ -42,8 +42,9 @@
 //! ```
 //! # Replies
 //! ```text
-//! HELLO equipoise 1 <version> <state> [restart=power|reset|watchdog|fault]
-//!     state: blank running closed fault. `restart` says why the device last started, where the board knows;
+//! HELLO equipoise 1 <version> <state> [stored=<version>] [restart=power|reset|watchdog|fault]
+//!     state: blank running closed fault foreign. `stored` comes with `foreign`: the flash was written by a firmware
+//!     of another version, `state-<number>` or `journal-<number>`, and is left as it is. `restart` says why the device last started, where the board knows;
 //!     `fault` there is a panic or a processor fault.
 //! STATUS design=.. n=.. assigned=.. unresolved=.. phase=.. looks=.. next-look=..
 //!     phase: explore measure closed. `next-look` is the patient after whom the next look falls, or `close`,
@@ -82,7 +83,7 @@ mod refusal;
 mod reply;
 mod request;
 
-pub use facts::{Claim, Micro, NextLook, Restart, Row, State, Status, TrialId};
+pub use facts::{Claim, Micro, NextLook, Restart, Row, State, Status, Stored, TrialId};
 use frame::is_text;
 pub use frame::{Framer, LINE_LIMIT, Line, Opened, checksum, open};
 use hex::hex_number;

@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write};
 
-use super::{LINE_LIMIT, Line, Micro, WireError};
+use super::{LINE_LIMIT, Line, Micro, Stored, WireError};
 use crate::plan::{Excerpt, PlanError, Ratio};
 
 /// The first word behind `ERR`.
@@ -41,11 +41,13 @@ pub enum Word {
     Storage,
     /// The entropy source failed its health test.
     Entropy,
+    /// The flash was written by a firmware of another version.
+    Foreign,
 }
 
 impl Word {
     /// All words, in the order of the protocol table.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Checksum,
         Self::Syntax,
         Self::Length,
@@ -62,6 +64,7 @@ impl Word {
         Self::Budget,
         Self::Storage,
         Self::Entropy,
+        Self::Foreign,
     ];
 
     /// The word as written.
@@ -84,6 +87,7 @@ impl Word {
             Self::Budget => "budget",
             Self::Storage => "storage",
             Self::Entropy => "entropy",
+            Self::Foreign => "foreign",
         }
     }
 }
@@ -185,6 +189,8 @@ pub enum Refusal<'a> {
     Storage,
     /// See [`Word::Entropy`].
     Entropy,
+    /// See [`Word::Foreign`]; the version on flash.
+    Foreign(Stored),
     /// As received by a terminal.
     Told(Word, &'a str),
 }
@@ -214,6 +220,7 @@ impl Refusal<'_> {
             Self::Budget { .. } => Word::Budget,
             Self::Storage => Word::Storage,
             Self::Entropy => Word::Entropy,
+            Self::Foreign(_) => Word::Foreign,
             Self::Told(word, _) => *word,
         }
     }
@@ -250,6 +257,7 @@ impl fmt::Display for Refusal<'_> {
             Self::Budget { epsilon, left } => write!(f, " epsilon={epsilon} left={left}"),
             Self::Storage => f.write_str(" until=power-up"),
             Self::Entropy => f.write_str(" health test failed"),
+            Self::Foreign(stored) => write!(f, " stored={stored} use the firmware that wrote it"),
             Self::Told(_, "") => Ok(()),
             Self::Told(_, detail) => write!(f, " {detail}"),
         }

@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write};
 
-use super::facts::{Claim, Micro, NextLook, Restart, Row, State, Status, TrialId};
+use super::facts::{Claim, Micro, NextLook, Restart, Row, State, Status, Stored, TrialId};
 use super::request::Words;
 use super::{Hex, Line, MAC_BYTES, NONCE_BYTES, PROTOCOL, Refusal, WireError, Word, is_text, open, unhex};
 use crate::design::Arm;
@@ -18,6 +18,8 @@ pub enum Reply<'a> {
         version: &'a str,
         /// What it is doing.
         state: State,
+        /// The version on flash, if the state is `foreign`.
+        stored: Option<Stored>,
         /// Why it last started, where known.
         restart: Option<Restart>,
     },
@@ -73,8 +75,9 @@ impl Reply<'_> {
     /// longer than everything else about it.
     fn compose(&self, f: &mut impl Write) -> fmt::Result {
         match self {
-            Self::Hello { version, state, restart } => {
+            Self::Hello { version, state, stored, restart } => {
                 write!(f, "HELLO equipoise {PROTOCOL} {version} {}", state.name())?;
+                stored.map_or(Ok(()), |stored| write!(f, " stored={stored}"))?;
                 restart.map_or(Ok(()), |cause| write!(f, " restart={}", cause.name()))
             }
             Self::Status(s) => {
@@ -190,11 +193,19 @@ impl<'a> Reply<'a> {
             return None;
         }
         let state = State::named(words.next_word())?;
-        let restart = match words.next_word() {
+        let mut word = words.next_word();
+        let stored = match word.strip_prefix(b"stored=") {
+            None => None,
+            Some(text) => {
+                word = words.next_word();
+                Some(Stored::parse(text)?)
+            }
+        };
+        let restart = match word {
             b"" => None,
             word => Some(Restart::named(word.strip_prefix(b"restart=")?)?),
         };
-        Some(Self::Hello { version, state, restart })
+        Some(Self::Hello { version, state, stored, restart })
     }
 
     fn read_status(words: &mut Words<'a>) -> Option<Self> {

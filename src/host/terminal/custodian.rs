@@ -38,6 +38,10 @@ pub fn provision(client: &mut Client, plan: &Plan, key: &Key) -> Result<Begun, F
             let text = "the device is in fault: power it down and up; if it says so again, replace it";
             return Err(Failure::Refused(text.to_owned()));
         }
+        State::Foreign => {
+            let text = "the device holds a trial of another firmware version: finish it with that firmware";
+            return Err(Failure::Refused(text.to_owned()));
+        }
     }
     match client.ask(&Request::Key(key.bytes()), done) {
         Ok(()) => {}

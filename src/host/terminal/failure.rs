@@ -98,6 +98,9 @@ pub fn in_words(word: Word, detail: &str) -> String {
         Word::Budget => "the plan costs more privacy than the device has left in its lifetime",
         Word::Storage => "the device's memory failed: power it down and up; if it says so again, replace it",
         Word::Entropy => "the device's source of randomness failed its test: it must not be used",
+        Word::Foreign => {
+            "the device holds a trial of another firmware version: only that firmware can go on with it"
+        }
     };
     if detail.is_empty() {
         format!("{meaning} ({})", word.name())

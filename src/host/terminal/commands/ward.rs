@@ -174,7 +174,7 @@ pub fn status(args: &StatusArgs) -> ExitCode {
 fn try_status(args: &StatusArgs) -> Result<(), Failure> {
     let mut client = args.device.client();
     let hello = client.connect()?;
-    if matches!(hello.state, State::Blank | State::Fault) {
+    if matches!(hello.state, State::Blank | State::Fault | State::Foreign) {
         let (port, state) = (client.port().unwrap_or_default(), hello.state.name());
         say(&if args.json {
             format!("{}\n", serde_json::json!({ "state": state, "version": hello.version }))
