@@ -1,0 +1,494 @@
+//! A plain float transcription of the designs `interim` and `uniform`, for comparison with the
+//! shipping code.
+//!
+//! It follows the text of the design sentence by sentence: no packed state, no noise drawn ahead,
+//! no shared code with `src/design`. Both take the same coins and draws from a [`Chance`], so every
+//! arm, share, weight, estimate and standard error must agree.
+//!
+//! # Order of draws
+//! A look draws noise for the features that take part, in ascending order; for a feature the
+//! fair-coin window first, then (settled features only) the biased-coin window; for a window arm 0,
+//! then arm 1, cells E, F (where kept), G. All noise of a look is drawn before anything is decided.
+//! A tie at settling then throws `coin()` at its feature's turn; true: arm 1 leads. A patient of an
+//! unsettled feature takes `coin()`; true: arm 1. A patient of a settled feature takes
+//! `biased_coin(share)`; true: the trailing arm.
+//!
+//! # Readings
+//! Where the text leaves a choice, this is the one made:
+//! 1. The count of a look is the count of resolved patients. Looks with the same count are one look,
+//!    and the look at half goes before a report. The look at `CLOSE` happens by itself at count n.
+//! 2. `N` of a feature is max(4, N_0 + N_1) of its ledger wherever it is used, also where a window's
+//!    expected size is computed.
+//! 3. A settled feature is left out at half: it has nothing to decide there, and its window began
+//!    with the whole remaining weight. "Nobody is left out at half" is about small windows.
+//! 4. c+ is the next look in which the feature takes part. It is known when the window begins,
+//!    because taking part depends on the ledger alone.
+//! 5. The coin's probabilities are share/2^32 with the share as it is stored: floor(pi 2^32), at
+//!    most 2^31.
+//! 6. At a look of a settled feature both windows join the ledger first; then D and V of each are
+//!    computed with this ledger and the same w.
+//! 7. "Noisy N_a of at least 5 + sqrt(2v) on average" means (N_0 + N_1)/2 of the window.
+//! 8. V_L takes s2 from the ledger alone. L is the number of looks in which the feature took part,
+//!    this one included.
+//! 9. m_a is computed as one division (E + F/2)/max(E + F + G, u Y), so a tie is exact.
+//! 10. floor((all half/n)^(1-alpha)) adds 2^-20 before rounding down, so that rounding errors do not
+//!     make 99 of 100.
+//! 11. "Share of the patients left" is (c+ - c)/(n - c), in resolved patients.
+//! 12. `uniform`: a feature is left out of a report by the same rule of size; a window's weight is
+//!     (c - c')/n, c' being the feature's previous look.
+//! 13. An early close before half settles nobody: an unsettled feature enters its fair-coin window.
+//! 14. A feature has an estimate if Q > 0.
+//! 15. v comes from the stated rate, without cancellation: 1 - q = -expm1(-rate).
+
+use equipoise::chance::{Chance, Fraction};
+use equipoise::noise::{Laplace, Rate};
+use equipoise::plan::Plan;
+
+/// E, F, G of both arms.
+pub type Cells = [[i64; 3]; 2];
+
+/// Why a look happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    BeforeHalf,
+    Half,
+    Report,
+    Close,
+}
+
+/// A moment of the schedule, in resolved patients.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    at: u32,
+    kind: Kind,
+}
+
+/// The biased coin of a settled feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settled {
+    pub leading: usize,
+    /// Probability of the trailing arm.
+    pub share: Fraction,
+}
+
+/// The state of one feature.
+#[derive(Clone, Debug, Default)]
+pub struct Feature {
+    /// Raw cells of patients assigned by the fair coin.
+    fair: Cells,
+    /// Raw cells of patients assigned by the biased coin.
+    biased: Cells,
+    pub ledger: Cells,
+    /// Looks in which it took part.
+    pub looks: u32,
+    /// c': the count of the last of them.
+    previous: u32,
+    /// c+: the count of the next of them.
+    next: f64,
+    pub settled: Option<Settled>,
+    /// W of the window that is open.
+    pub weight: f64,
+    pub p: f64,
+    pub q: f64,
+    pub spent: f64,
+}
+
+/// Effect and standard error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    pub effect: f64,
+    pub error: f64,
+}
+
+/// Arm and coin of one patient, until resolved.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    feature: usize,
+    arm: usize,
+    biased: bool,
+}
+
+/// One trial.
+pub struct Transcription {
+    adaptive: bool,
+    /// M, n, half, Y, u.
+    m: f64,
+    n: f64,
+    half: f64,
+    scale: i64,
+    unit: i64,
+    alpha: f64,
+    epsilon: f64,
+    /// |z| that settles a feature.
+    quantile: f64,
+    law: Laplace,
+    /// One cell's noise variance over (uY)^2.
+    v: f64,
+    schedule: Vec<Look>,
+    pub features: Vec<Feature>,
+    waiting: Vec<Option<Waiting>>,
+    pub resolved: u32,
+    pub closed: bool,
+}
+
+impl Transcription {
+    /// A trial of `interim` (`adaptive`) or of `uniform` with the parameters of `plan`.
+    pub fn new(plan: &Plan, adaptive: bool) -> Self {
+        let (n, half, scale) = (plan.patients(), plan.half(), i64::from(plan.scale()));
+        let unit = if scale <= 100 { scale } else { 1 };
+        let epsilon = plan.epsilon();
+        let rate = Rate::new(u64::from(epsilon.num()), u64::from(epsilon.den()) * 2 * (unit * scale) as u64)
+            .unwrap();
+        let r = epsilon.to_f64() / (2 * unit * scale) as f64;
+        let one_minus_q = -libm::expm1(-r);
+        let mut trial = Self {
+            adaptive,
+            m: f64::from(plan.features()),
+            n: f64::from(n),
+            half: f64::from(half),
+            scale,
+            unit,
+            alpha: plan.alpha().to_f64(),
+            epsilon: epsilon.to_f64(),
+            quantile: normal_quantile(1.0 - plan.beta().to_f64() / 2.0),
+            law: Laplace::new(rate),
+            v: 2.0 * libm::exp(-r) / (one_minus_q * one_minus_q) / ((unit * scale) as f64).powi(2),
+            schedule: schedule(n, half, u32::from(plan.features()), u32::from(plan.reports()), adaptive),
+            features: vec![Feature::default(); usize::from(plan.features())],
+            waiting: Vec::new(),
+            resolved: 0,
+            closed: false,
+        };
+        for j in 0..trial.features.len() {
+            let mut feature = trial.features[j].clone();
+            trial.open_window(&mut feature, 0);
+            trial.features[j] = feature;
+        }
+        trial
+    }
+
+    /// The arm of the next patient.
+    pub fn assign(&mut self, feature: usize, chance: &mut impl Chance) -> usize {
+        assert!(!self.closed && self.waiting.len() < self.n as usize);
+        let settled = self.features[feature].settled;
+        let arm = match settled {
+            None => usize::from(chance.coin()),
+            Some(Settled { leading, share }) if chance.biased_coin(share) => 1 - leading,
+            Some(Settled { leading, .. }) => leading,
+        };
+        self.waiting.push(Some(Waiting { feature, arm, biased: settled.is_some() }));
+        arm
+    }
+
+    /// The outcome of patient 1, 2, ..; a repeat is ignored.
+    pub fn outcome(&mut self, patient: usize, y: u16, chance: &mut impl Chance) {
+        self.resolve(patient, Some(i64::from(y)), chance);
+    }
+
+    /// The patient is lost.
+    pub fn lost(&mut self, patient: usize, chance: &mut impl Chance) {
+        self.resolve(patient, None, chance);
+    }
+
+    fn resolve(&mut self, patient: usize, y: Option<i64>, chance: &mut impl Chance) {
+        if self.closed {
+            return;
+        }
+        let Some(Waiting { feature, arm, biased }) = self.waiting[patient - 1].take() else { return };
+        if let Some(y) = y {
+            let (u, scale) = (self.unit, self.scale);
+            let f = u * y * (scale - y) / scale;
+            let feature = &mut self.features[feature];
+            let window = if biased { &mut feature.biased } else { &mut feature.fair };
+            for (cell, part) in window[arm].iter_mut().zip([u * y - f, 2 * f, u * (scale - y) - f]) {
+                *cell += part;
+            }
+        }
+        self.resolved += 1;
+        if let Some(look) = self.schedule.iter().find(|look| look.at == self.resolved).copied() {
+            self.look(look, chance);
+        }
+    }
+
+    /// Closes the trial, early unless everybody is resolved.
+    pub fn close(&mut self, chance: &mut impl Chance) {
+        if !self.closed {
+            self.look(Look { at: self.resolved, kind: Kind::Close }, chance);
+        }
+    }
+
+    /// Effect and standard error of a feature.
+    pub fn estimate(&self, feature: usize) -> Option<Estimate> {
+        let Feature { p, q, spent, .. } = self.features[feature];
+        (q > 0.0).then(|| Estimate { effect: (p / q).clamp(-1.0, 1.0), error: spent.sqrt() / q })
+    }
+
+    /// N_0 + N_1 of the ledger, as noisy as it is.
+    pub fn patients(&self, feature: usize) -> f64 {
+        let ledger = &self.features[feature].ledger;
+        self.count(&ledger[0]) + self.count(&ledger[1])
+    }
+
+    // What the text names, in its order.
+
+    /// N_a.
+    fn count(&self, cells: &[i64; 3]) -> f64 {
+        cells.iter().sum::<i64>() as f64 / (self.unit * self.scale) as f64
+    }
+
+    /// A_a/Y: the sum of r.
+    fn sum(&self, [e, f, _]: &[i64; 3]) -> f64 {
+        (*e as f64 + *f as f64 / 2.0) / (self.unit * self.scale) as f64
+    }
+
+    /// C_a/Y: the sum of r (1-r).
+    fn spread(&self, cells: &[i64; 3]) -> f64 {
+        cells[1] as f64 / 2.0 / (self.unit * self.scale) as f64
+    }
+
+    /// mu_a.
+    fn mean(&self, cells: &[i64; 3]) -> f64 {
+        ((self.sum(cells) + 1.0) / (self.count(cells).max(0.0) + 2.0)).clamp(0.02, 0.98)
+    }
+
+    /// s2_a.
+    fn variance(&self, cells: &[i64; 3]) -> f64 {
+        let mu = self.mean(cells);
+        let bernoulli = mu * (1.0 - mu);
+        let spread = self.spread(cells) / (self.count(cells).max(0.0) + 2.0);
+        (bernoulli - spread).clamp(bernoulli / 20.0, bernoulli)
+    }
+
+    /// g(mu), or its value for a denominator that is not the window's own.
+    fn g(&self, mu: f64, own: bool) -> f64 {
+        let outer = if own { mu.powi(2) + (1.0 - mu).powi(2) } else { 1.0 };
+        if self.scale >= 2 { outer + (0.5 - mu).powi(2) } else { outer }
+    }
+
+    /// N of a feature.
+    fn seen(&self, feature: &Feature) -> f64 {
+        (self.count(&feature.ledger[0]) + self.count(&feature.ledger[1])).max(4.0)
+    }
+
+    /// The probability of each arm by the coin of a feature.
+    fn coin_of(settled: Option<Settled>) -> [f64; 2] {
+        let Some(Settled { leading, share }) = settled else { return [0.5; 2] };
+        let pi = f64::from(share.0) / 2f64.powi(32);
+        if leading == 1 { [pi, 1.0 - pi] } else { [1.0 - pi, pi] }
+    }
+
+    /// Whether a feature takes part in a look.
+    fn takes_part(&self, feature: &Feature, look: Look) -> bool {
+        match look.kind {
+            Kind::Close => return true,
+            Kind::Half => return feature.settled.is_none(),
+            Kind::BeforeHalf if feature.settled.is_some() => return false,
+            Kind::BeforeHalf | Kind::Report => {}
+        }
+        let (c, before) = (f64::from(look.at), f64::from(feature.previous));
+        let expected =
+            if feature.previous == 0 { c / self.m } else { self.seen(feature) * (c - before) / before };
+        Self::coin_of(feature.settled).iter().all(|p| p * expected >= 5.0 + (2.0 * self.v).sqrt())
+    }
+
+    /// c+: the next look of a feature after the one at `c`.
+    fn next_look(&self, feature: &Feature, c: u32) -> f64 {
+        let next = self.schedule.iter().find(|look| look.at > c && self.takes_part(feature, **look));
+        next.map_or(self.n, |look| f64::from(look.at))
+    }
+
+    /// Fixes end and weight of the window that a feature opens at `c`.
+    fn open_window(&self, feature: &mut Feature, c: u32) {
+        feature.next = self.next_look(feature, c);
+        feature.weight = self.next_weight(feature, c);
+    }
+
+    fn next_weight(&self, feature: &Feature, c: u32) -> f64 {
+        let next = feature.next;
+        let count = f64::from(c);
+        if !self.adaptive {
+            return (next - count) / self.n;
+        }
+        let left = 1.0 - feature.spent;
+        if feature.settled.is_some() {
+            return left * (next - count) / (self.n - count);
+        }
+        let all = self.all(feature, c);
+        let u = all * (next - count) / self.n;
+        let h = self.information(u / 2.0, u / 2.0);
+        let r = all * (self.n - next) / self.n;
+        let t = self.target(all).min(r / 2.0);
+        let rest = self.information(t, r - t);
+        left * h / (h + rest)
+    }
+
+    /// The patients a feature is expected to have in the whole trial.
+    fn all(&self, feature: &Feature, c: u32) -> f64 {
+        if c == 0 { self.n / self.m } else { self.seen(feature) * self.n / f64::from(c) }
+    }
+
+    /// inf(x, y).
+    fn information(&self, x: f64, y: f64) -> f64 {
+        let f = |x: f64| {
+            let x = x.max(0.5);
+            1.0 / x + 2.0 * self.v / (x * x)
+        };
+        1.0 / (f(x) + f(y))
+    }
+
+    /// target(all).
+    fn target(&self, all: f64) -> f64 {
+        let least = (libm::log(self.n) / self.epsilon).ceil();
+        let wish = (libm::pow(all * self.half / self.n, 1.0 - self.alpha) + 2f64.powi(-20)).floor();
+        least.max(wish) / 2.0
+    }
+
+    fn look(&mut self, look: Look, chance: &mut impl Chance) {
+        let c = look.at;
+        let taking_part: Vec<usize> =
+            (0..self.features.len()).filter(|j| self.takes_part(&self.features[*j], look)).collect();
+        let windows: Vec<_> = taking_part
+            .iter()
+            .map(|j| {
+                let fair = core::mem::take(&mut self.features[*j].fair);
+                let fair = self.with_noise(fair, chance);
+                let biased = self.features[*j].settled.is_some().then(|| {
+                    let biased = core::mem::take(&mut self.features[*j].biased);
+                    self.with_noise(biased, chance)
+                });
+                (*j, fair, biased)
+            })
+            .collect();
+        for (j, fair, biased) in windows {
+            let mut feature = self.features[j].clone();
+            feature.looks += 1;
+            for window in [Some(fair), biased].into_iter().flatten() {
+                for (to, cell) in feature.ledger.iter_mut().flatten().zip(window.iter().flatten()) {
+                    *to += cell;
+                }
+            }
+            self.enter(&mut feature, look, fair, biased);
+            feature.previous = c;
+            if look.kind != Kind::Close {
+                if self.adaptive && feature.settled.is_none() {
+                    feature.settled = self.settle(&feature, look, chance);
+                }
+                self.open_window(&mut feature, c);
+            }
+            self.features[j] = feature;
+        }
+        self.closed = look.kind == Kind::Close;
+    }
+
+    fn with_noise(&self, mut window: Cells, chance: &mut impl Chance) -> Cells {
+        for (index, cell) in window.iter_mut().flatten().enumerate() {
+            if self.scale >= 2 || index % 3 != 1 {
+                *cell += chance.discrete_laplace(&self.law);
+            }
+        }
+        window
+    }
+
+    /// Enters the windows of a feature into its estimate.
+    fn enter(&self, feature: &mut Feature, look: Look, fair: Cells, biased: Option<Cells>) {
+        let (c, before) = (f64::from(look.at), f64::from(feature.previous));
+        if look.at == feature.previous {
+            return;
+        }
+        let mut weight = feature.weight;
+        if look.kind == Kind::Close {
+            weight *= (c - before) / (feature.next - before);
+        }
+        let w = self.seen(feature) * (c - before) / c;
+        let entries = match biased {
+            None => vec![self.compare(feature, &fair, [0.5; 2].map(|p| p * w))],
+            Some(biased) => {
+                let coin = Self::coin_of(feature.settled);
+                let mut entries = vec![self.compare(feature, &biased, coin.map(|p| p * w))];
+                let average = (self.count(&fair[0]) + self.count(&fair[1])) / 2.0;
+                if average >= 5.0 + (2.0 * self.v).sqrt() {
+                    entries.push(self.compare(feature, &fair, [0.5; 2].map(|p| p * w)));
+                }
+                entries
+            }
+        };
+        let precision: f64 = entries.iter().map(|(_, v)| 1.0 / v).sum();
+        for (d, v) in entries {
+            let k = (weight / v / precision / v).sqrt();
+            feature.p += k * d;
+            feature.q += k;
+        }
+        feature.spent += weight;
+    }
+
+    /// D and V of a window, `expected` outcomes an arm.
+    fn compare(&self, feature: &Feature, window: &Cells, expected: [f64; 2]) -> (f64, f64) {
+        let mut d = [0.0; 2];
+        let mut variance = 0.0;
+        for a in 0..2 {
+            let count = self.count(&window[a]);
+            let n = count.max((expected[a] / 2.0).min(2.0 * (2.0 * self.v).sqrt())).max(1.0);
+            d[a] = self.sum(&window[a]) / n;
+            let mu = self.mean(&feature.ledger[a]);
+            let s2 = self.variance(&feature.ledger[a]).max(self.variance(&window[a]));
+            variance += s2 / n + self.v * self.g(mu, n <= count) / (n * n);
+        }
+        (d[1] - d[0], variance)
+    }
+
+    /// The biased coin of a feature that settles at this look.
+    fn settle(&self, feature: &Feature, look: Look, chance: &mut impl Chance) -> Option<Settled> {
+        let v = f64::from(feature.looks) * self.v;
+        let mut m = [0.0; 2];
+        let mut variance = 0.0;
+        let mut enough = true;
+        for (a, cells) in feature.ledger.iter().enumerate() {
+            let n = self.count(cells).max(1.0);
+            m[a] = (cells[0] as f64 + cells[1] as f64 / 2.0)
+                / cells.iter().sum::<i64>().max(self.unit * self.scale) as f64;
+            let own = n <= self.count(cells);
+            variance += self.variance(cells) / n + v * self.g(self.mean(cells), own) / (n * n);
+            let draws = if self.scale >= 2 { 3.0 } else { 2.0 };
+            enough &= self.count(cells) >= 10.0 + 4.0 * (draws * v).sqrt();
+        }
+        let z = (m[1] - m[0]) / variance.sqrt();
+        if look.kind != Kind::Half && !(enough && z.abs() >= self.quantile) {
+            return None;
+        }
+        let leading = if z == 0.0 { usize::from(chance.coin()) } else { usize::from(z > 0.0) };
+        let all = self.all(feature, look.at);
+        let to_come = all * (self.n - self.waiting.len() as f64) / self.n;
+        let pi = (self.target(all) / to_come).min(0.5);
+        Some(Settled { leading, share: Fraction((pi * 2f64.powi(32)).floor() as u32) })
+    }
+}
+
+/// The looks of a trial in ascending order, the close included.
+fn schedule(n: u32, half: u32, m: u32, reports: u32, adaptive: bool) -> Vec<Look> {
+    let mut looks = Vec::new();
+    if adaptive {
+        looks.push(Look { at: half, kind: Kind::Half });
+        let mut at = half * 5 / 8;
+        while at >= 80 * m {
+            looks.insert(0, Look { at, kind: Kind::BeforeHalf });
+            at = at * 5 / 8;
+        }
+    }
+    for i in 1..=reports {
+        looks.push(Look { at: half + (n - half) * i / (reports + 1), kind: Kind::Report });
+    }
+    looks.push(Look { at: n, kind: Kind::Close });
+    looks.dedup_by_key(|look| look.at);
+    looks
+}
+
+/// The x for which a normal variable is below x with probability `p`, by bisection.
+fn normal_quantile(p: f64) -> f64 {
+    let below = |x: f64| 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2);
+    let (mut low, mut high) = (-40.0, 40.0);
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if below(middle) < p { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
+}
