@@ -5,7 +5,7 @@
 use equipoise::device::generator::Generator;
 use equipoise::device::health::Repeatable;
 use equipoise::device::{Device, Held, Rest};
-use equipoise::journal::strict::StrictFlash;
+use equipoise::testkit::strict_flash::StrictFlash;
 use equipoise::wire::Request;
 
 const REGION: usize = 64 * 1024;

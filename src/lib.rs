@@ -36,6 +36,8 @@ pub mod wire;
 
 #[cfg(feature = "host")]
 pub mod host;
+#[cfg(feature = "host")]
+pub mod testkit;
 
 /// The names of std's prelude that core's lacks: `host` modules and tests import them.
 #[cfg(any(test, feature = "host"))]

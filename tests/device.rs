@@ -9,8 +9,8 @@ use std::rc::Rc;
 use desk::{Desk, Flash, KEY, PLAN, sealed};
 use equipoise::device::custody::{Key, ReportMac};
 use equipoise::device::health::{Entropy, RESEED_SAMPLES, Repeatable, START_SAMPLES};
-use equipoise::journal::strict::Tear;
 use equipoise::plan::Plan;
+use equipoise::testkit::strict_flash::Tear;
 use equipoise::wire::{Reply, Request, Row};
 
 /// A source that is good for so many samples and then gives zeros.

@@ -13,6 +13,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 const WORDS: usize = PAGE * PAGES / 4;
+/// The journal's present format.
+const FORMAT: u8 = 2;
 /// Images per seed; a seed is a unit of work.
 const PER_SEED: u64 = 1000;
 
@@ -92,6 +94,22 @@ fn a_flash_with_something_else_on_it_is_left_alone() {
     assert_eq!(flash.bytes(), bytes);
     flash.power_up();
     assert_eq!(flash.operations(), 0);
+}
+
+/// A journal of another format is named, and not a byte of it changes.
+#[test]
+fn other_formats_are_named_and_untouched() {
+    let (flash, _) = image(&[Days(12)]);
+    for format in (1..=9).filter(|format| *format != FORMAT) {
+        let mut flash = flash.clone();
+        for page in 0..PAGES {
+            flash.damage(page * PAGE + 12, u32::from(b'0' + FORMAT ^ b'0' + format) << 24);
+        }
+        let (bytes, operations) = (flash.bytes(), flash.operations());
+        let Err((error, flash)) = mount(flash, SMALL) else { panic!("mounted") };
+        assert_eq!(error, MountError::OtherFormat(format));
+        assert!(flash.bytes() == bytes && flash.operations() == operations);
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod desk;
 use desk::{Desk, Flash, KEY, PAGE, PLAN, sealed};
 use equipoise::device::custody::Key;
 use equipoise::device::health::Repeatable;
-use equipoise::journal::strict::StrictFlash;
+use equipoise::testkit::strict_flash::StrictFlash;
 use equipoise::wire::{Framer, LINE_LIMIT, Reply, Request, State};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

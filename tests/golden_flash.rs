@@ -15,7 +15,7 @@ use std::rc::Rc;
 use desk::{Flash, KEY, PAGE, sealed};
 use equipoise::device::health::Repeatable;
 use equipoise::device::{Device, Held, Rest};
-use equipoise::journal::strict::StrictFlash;
+use equipoise::testkit::strict_flash::StrictFlash;
 use equipoise::trial::STATE_VERSION;
 use equipoise::wire::Request;
 

@@ -23,8 +23,8 @@ use book::{
 };
 use desk::{Desk, KEY};
 use equipoise::device::Held;
-use equipoise::journal::strict::{StrictFlash, Tear};
 use equipoise::journal::{Journal, Parts};
+use equipoise::testkit::strict_flash::{StrictFlash, Tear};
 use equipoise::wire::Request;
 use rayon::prelude::*;
 

@@ -85,7 +85,7 @@ fn a_large_change_without_room_is_refused_and_changes_nothing() {
 #[test]
 fn a_journal_whose_flash_failed_refuses_everything_until_it_is_mounted_again() {
     let (mut journal, mut book) = fresh(SMALL);
-    journal.flash().cut_after(3, equipoise::journal::strict::Tear::Alternating);
+    journal.flash().cut_after(3, equipoise::testkit::strict_flash::Tear::Alternating);
     assert!(matches!(Assign(0).take(&mut journal, &mut book), Err(Error::Flash(_))));
     journal.flash().power_up();
     assert_eq!(Assign(0).take(&mut journal, &mut book), Err(Error::Broken));

@@ -343,8 +343,8 @@ mod tests {
     /// A flash whose plan has another version is refused before anything on it is repaired.
     #[test]
     fn another_state_version_stops_the_mount() {
-        use crate::journal::strict::{StrictFlash, Tear};
         use crate::journal::{Journal, MountError};
+        use crate::testkit::strict_flash::{StrictFlash, Tear};
         for (version, cut) in [(STATE_VERSION, 0), (STATE_VERSION - 1, 0), (STATE_VERSION + 1, 3)] {
             let mut held = Box::new(Held::<3, 8>::BLANK);
             let flash = StrictFlash::<1024>::new(16, 0xFF);

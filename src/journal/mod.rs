@@ -80,8 +80,6 @@ mod log;
 mod mount;
 mod record;
 mod region;
-#[cfg(feature = "host")]
-pub mod strict;
 
 use embedded_storage::nor_flash::{MultiwriteNorFlash, NorFlashErrorKind};
 
@@ -158,6 +156,8 @@ pub enum MountError {
     Geometry,
     /// Neither blank nor written by a journal of these parts.
     Foreign,
+    /// Written by a journal of this other format; nothing was changed.
+    OtherFormat(u8),
     /// Something that was committed is missing or changed.
     Damaged,
     /// The part under this key passed its checksum and makes no sense.

@@ -60,6 +60,11 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             return Err(MountError::Geometry);
         }
         let Some(newest) = self.newest_header()? else {
+            for place in 0..self.region.pages {
+                if let Some(format) = self.region.other_format(place)? {
+                    return Err(MountError::OtherFormat(format));
+                }
+            }
             return if self.is_fresh()? { self.format(parts) } else { Err(MountError::Foreign) };
         };
         let survey = self.survey(parts, &newest)?;

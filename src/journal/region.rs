@@ -26,6 +26,9 @@ const LAST_PAGE: u32 = u32::MAX / 2;
 /// Names the format; part of every page header's checksum.
 const FORMAT: u32 = u32::from_le_bytes(*b"Eqj2");
 
+/// Every format has fewer parts than this.
+const MOST_PARTS: u32 = 1 << 13;
+
 static CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISO_HDLC);
 
 /// A running checksum, and what tells it from that of the same bytes elsewhere.
@@ -153,6 +156,21 @@ impl<F: MultiwriteNorFlash> Region<F> {
         let mut sum = Sum::of(FORMAT ^ u32::from(self.count));
         [seq, place | UNMARKED, swept].iter().for_each(|word| sum.add(&word.to_le_bytes()));
         sum.value()
+    }
+
+    /// The format of the page at this place, if its header is one of another format.
+    pub(super) fn other_format(&mut self, place: u32) -> Result<Option<u8>, NorFlashErrorKind> {
+        let words = [self.word(place, 0)?, self.word(place, 1)?, self.word(place, 2)?];
+        let stored = self.word(place, 3)?;
+        let [e, q, j, version] = FORMAT.to_le_bytes();
+        for format in (b'1'..=b'9').filter(|format| *format != version) {
+            let sum = self.header_sum(words[0], words[1], words[2]) ^ FORMAT ^ u32::from(self.count);
+            let count = stored ^ sum ^ u32::from_le_bytes([e, q, j, format]);
+            if count < MOST_PARTS {
+                return Ok(Some(format - b'0'));
+            }
+        }
+        Ok(None)
     }
 
     /// Reads the header of the page where `seq` lies; none if there is no valid one, or one that belongs elsewhere.

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use equipoise::journal::strict::StrictFlash;
 use equipoise::journal::{BadPart, Error, Journal, Keys, MountError, Parts};
+use equipoise::testkit::strict_flash::StrictFlash;
 
 pub const PAGE: usize = 1024;
 pub const PAGES: usize = 8;

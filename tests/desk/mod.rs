@@ -10,7 +10,7 @@ use equipoise::device::custody::Key;
 use equipoise::device::generator::{Generator, Seeded};
 use equipoise::device::health::{Entropy, Repeatable};
 use equipoise::device::{Device, Held, Rest};
-use equipoise::journal::strict::StrictFlash;
+use equipoise::testkit::strict_flash::StrictFlash;
 use equipoise::wire::{Reply, Request, checksum};
 
 pub const PAGE: usize = 1024;

@@ -5,7 +5,7 @@ use crate::emulator::{Emulator, Firmware};
 use crate::rehearsal::Rehearsal;
 use equipoise::device::health::Entropy;
 use equipoise::device::{Device, Held, Rest};
-use equipoise::journal::strict::StrictFlash;
+use equipoise::testkit::strict_flash::StrictFlash;
 use equipoise::wire::{Reply, Restart};
 
 const PATIENTS: u32 = 2000;

@@ -1,0 +1,3 @@
+//! Models of imperfect hardware for tests; `host` only.
+
+pub mod strict_flash;
