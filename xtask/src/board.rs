@@ -50,6 +50,13 @@ impl Board {
         }
     }
 
+    /// The arguments that select this board's firmware.
+    pub fn firmware(self, profile: Profile) -> Vec<String> {
+        let features = format!("{}{}", self.feature(), profile.features());
+        let words = ["--profile", profile.name(), "--no-default-features", "--features", &features];
+        words.into_iter().chain(["--bin", "firmware"]).map(str::to_owned).collect()
+    }
+
     /// The UF2 family; the nRF51 never got one.
     const fn uf2_family(self) -> Option<u32> {
         match self {
@@ -70,6 +77,23 @@ pub enum Profile {
     Logging,
 }
 
+impl Profile {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Release => "firmware",
+            Self::Test | Self::Logging => "firmware-test",
+        }
+    }
+
+    const fn features(self) -> &'static str {
+        match self {
+            Self::Release => "",
+            Self::Test => ",seeded",
+            Self::Logging => ",seeded,log-semihosting",
+        }
+    }
+}
+
 /// A firmware that was built.
 pub struct Build {
     board: Board,
@@ -78,21 +102,8 @@ pub struct Build {
 
 impl Build {
     pub fn make(compiler: &Compiler, board: Board, profile: Profile) -> Result<Self, String> {
-        let (name, extra) = match profile {
-            Profile::Release => ("firmware", ""),
-            Profile::Test => ("firmware-test", ",seeded"),
-            Profile::Logging => ("firmware-test", ",seeded,log-semihosting"),
-        };
-        let features = format!("{}{extra}", board.feature());
-        run(compiler.build(board.target()).args([
-            "--profile",
-            name,
-            "--no-default-features",
-            "--features",
-            &features,
-            "--bin",
-            "firmware",
-        ]))?;
+        run(compiler.cargo("build", board.target()).args(board.firmware(profile)))?;
+        let name = profile.name();
         let target =
             std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
         let mut elf = target.join(board.target()).join(name).join("firmware");

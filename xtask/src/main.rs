@@ -7,6 +7,7 @@
 mod board;
 mod elf;
 mod image;
+mod lint;
 mod tools;
 
 use board::{Board, Build, Profile};
@@ -21,7 +22,7 @@ struct Task {
     run: fn(&[&str]) -> Result<(), String>,
 }
 
-const TASKS: [Task; 7] = [
+const TASKS: [Task; 8] = [
     Task {
         name: "setup",
         options: "",
@@ -53,8 +54,14 @@ const TASKS: [Task; 7] = [
     Task {
         name: "lint",
         options: "",
-        help: "formatting and lints",
-        run: |words| no_options(words).and_then(|()| lint()),
+        help: "gates without tests: format, spelling, clippy of every build, docs, oldest Rust",
+        run: |words| no_options(words).and_then(|()| lint::lint()),
+    },
+    Task {
+        name: "columns",
+        options: "",
+        help: "lines of code and comments longer than 100 columns",
+        run: |words| no_options(words).and_then(|()| lint::columns()),
     },
     Task {
         name: "counts",
@@ -177,15 +184,10 @@ fn qemu() -> Result<(), String> {
 fn test() -> Result<(), String> {
     setup()?;
     tools::terminal()?;
-    lint()?;
+    lint::lint()?;
     firmware(&Board::ALL)?;
+    run(cargo().args(["test", "--package", "xtask"]))?;
     run(&mut all_tests(&tools::compiler()?)?)
-}
-
-fn lint() -> Result<(), String> {
-    tools::lints()?;
-    run(cargo().args(["fmt", "--check"]))?;
-    run(cargo().args(["clippy", "--all-targets", "--features", TESTED, "--", "-D", "warnings"]))
 }
 
 /// What plain `cargo test` leaves out, because it needs more than a Rust toolchain.

@@ -5,12 +5,15 @@
 
 use crate::board::Board;
 use crate::{cargo, run, say};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const RUSTUP_LIMIT: Duration = Duration::from_secs(30);
-const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
+const TOOLCHAIN_LIMIT: Duration = Duration::from_secs(120);
+/// The newest release that our oldest compiler builds.
+const TYPOS_VERSION: &str = "1.42.3";
+const DEBIAN_PACKAGES: [&str; 5] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-clippy", "lld-22"];
 /// Makes step 2 and step 3 testable on a machine where step 1 would do.
 const FORCE_DEBIAN: &str = "EQUIPOISE_DEBIAN_RUST";
 
@@ -23,8 +26,8 @@ pub enum Compiler {
 }
 
 impl Compiler {
-    /// `cargo build` for a target.
-    pub fn build(&self, target: &str) -> Command {
+    /// `cargo build`, or another of its commands, for a target.
+    pub fn cargo(&self, subcommand: &str, target: &str) -> Command {
         let mut command = match self {
             Self::Targets => cargo(),
             Self::Debian => {
@@ -37,7 +40,7 @@ impl Compiler {
                 command
             }
         };
-        command.arg("build");
+        command.arg(subcommand);
         if matches!(self, Self::Debian) {
             command.arg("-Zbuild-std=core");
         }
@@ -136,6 +139,47 @@ pub fn lints() -> Result<(), String> {
     } else {
         Err("rustfmt and clippy could not be had from rustup".into())
     }
+}
+
+/// Sees to it that a compiler of an exact version is there. (Without a version rustup would replace the
+/// stable compiler by a newer one, for which the thumb targets may be missing.)
+pub fn toolchain(version: &str) -> Result<(), String> {
+    let there = || {
+        let mut command = Command::new("rustup");
+        command.args(["run", version, "cargo", "--version"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    if there() {
+        return Ok(());
+    }
+    say(&format!("Rust {version} is missing; asking rustup for it"));
+    let mut rustup = Command::new("rustup");
+    rustup.args(["toolchain", "install", version, "--profile", "minimal", "--no-self-update"]);
+    if within(&mut rustup, TOOLCHAIN_LIMIT) && there() {
+        Ok(())
+    } else {
+        Err(format!("Rust {version} could not be had from rustup, so the promise was not checked"))
+    }
+}
+
+/// The spelling checker, from crates.io; its settings are in Cargo.toml.
+pub fn typos() -> Result<PathBuf, String> {
+    crate_tool("typos-cli", TYPOS_VERSION, "typos")
+}
+
+/// Installs a program from crates.io into `target/tools`, where later runs find it. Built without
+/// optimisation: these tools run for seconds.
+fn crate_tool(package: &str, version: &str, program: &str) -> Result<PathBuf, String> {
+    let root = Path::new("target/tools").join(format!("{package}-{version}"));
+    let path = root.join("bin").join(program);
+    if !path.exists() {
+        say(&format!("building {package} {version}; once, about two minutes"));
+        let mut command = cargo();
+        command.args(["install", package, "--version", version, "--locked", "--debug", "--quiet"]);
+        run(command.arg("--root").arg(&root).arg("--target-dir").arg("target/tools/build"))?;
+    }
+    Ok(path)
 }
 
 fn answers(program: &str) -> bool {
