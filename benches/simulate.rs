@@ -69,7 +69,7 @@ type Loop<'a> = (&'a str, Box<dyn FnMut() + 'a>);
 fn main() {
     let one_core = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     let one_core = one_core.unwrap_or_else(|error| panic!("{error}"));
-    let designs = ["uniform", "conse", "dp-conse", "interim"].map(|name| (name, scenario(name)));
+    let designs = ["fixed", "conse", "dp-conse", "interim"].map(|name| (name, scenario(name)));
     let mut loops: Vec<Loop> = vec![
         ("bare loop", Box::new(|| _ = black_box(bare_loop()))),
         ("leanest loop", Box::new(|| _ = black_box(leanest_loop()))),

@@ -361,6 +361,10 @@ fn near(found: f64, expected: f64, within: f64) {
 
 #[test]
 fn the_end_of_a_batch_gives_a_patient_away_at_small_epsilon() {
+    for epsilon in [0.1, 0.4, 1.0] {
+        let loss = structured::boundary(10_000, epsilon).epsilon;
+        near(loss, (1.0 + (epsilon / 2.0).exp() / 2.0).ln(), 1e-6);
+    }
     near(structured::boundary(10_000, 0.1).delta, 0.0138, 0.0001);
     near(structured::boundary(10_000, 0.4).delta, 0.0056, 0.0001);
     assert_eq!(structured::boundary(10_000, 1.0).delta, 0.0);

@@ -34,7 +34,7 @@ fn the_result_does_not_depend_on_threads_or_on_how_the_runs_are_split() {
 
 #[test]
 fn a_uniform_trial_has_the_regret_and_the_error_of_the_formulas() {
-    let summary = run(&comparison("uniform", "features=10 patients=20000 epsilon=1", 200)).unwrap();
+    let summary = run(&comparison("fixed", "features=10 patients=20000 epsilon=1", 200)).unwrap();
     // Half of 20,000 patients lose 0.3 each; 2,000 patients a feature estimate with 2 * 2 * 0.2275 / 2000.
     let (mse, product) = (summary.mse.unwrap(), summary.product.unwrap());
     assert!((summary.regret.mean - 3000.0).abs() < 4.0 * summary.regret.error, "{summary:?}");
@@ -42,8 +42,41 @@ fn a_uniform_trial_has_the_regret_and_the_error_of_the_formulas() {
     assert!((product.mean - 0.1365).abs() < 4.0 * product.error, "{summary:?}");
     // The squared error of a normal estimate has relative deviation sqrt(2), over 2,000 of them.
     assert!((mse.error / 0.000_455 - (2.0f64 / 2000.0).sqrt()).abs() < 0.005, "{summary:?}");
-    assert!((summary.coverage.unwrap() - 0.95).abs() < 0.02, "{summary:?}");
+    assert!((summary.coverage.unwrap().mean - 0.95).abs() < 0.02, "{summary:?}");
     assert_eq!((summary.estimates, summary.wrong_drops, summary.first_drop), (1.0, 0.0, None));
+}
+
+/// P(Z > x) of a standard normal Z.
+fn above(x: f64) -> f64 {
+    0.5 * libm::erfc(x / std::f64::consts::SQRT_2)
+}
+
+/// Power, errors on the wrong side, errors anywhere and the overall effect of the fixed trial agree
+/// with the normal approximation.
+#[test]
+fn power_and_errors_follow_the_formulas() {
+    let mut s = comparison("fixed", "features=4 patients=2000 epsilon=1", 2000);
+    let (z, deviation) = (1.959_964, (2.0 * 2.0 * 0.25 / 500.0f64).sqrt());
+    for effect in [0.0, 0.02, 0.1] {
+        s.world.instance = Instance::same(4, 0.5 - effect / 2.0, 0.5 + effect / 2.0);
+        let found = run(&s).unwrap();
+        let (right, wrong) = (above(z - effect / deviation), above(z + effect / deviation));
+        let excludes = found.excludes_0.unwrap();
+        let power = right + wrong;
+        assert!((excludes.mean - power).abs() < 0.004 + 4.0 * excludes.error, "{effect}: {found:?}");
+        let expected = (power * (1.0 - power) / 8000.0).sqrt();
+        assert!((excludes.error / expected - 1.0).abs() < 0.2, "{effect}: {found:?}");
+        let wrong_side = if effect == 0.0 { 0.0 } else { wrong };
+        assert!((found.wrong_side.unwrap() - wrong_side).abs() < 0.006, "{effect}: {found:?}");
+        let an_error = if effect == 0.0 { power } else { wrong };
+        assert!((found.any_error - (1.0 - (1.0 - an_error).powi(4))).abs() < 0.035, "{effect}: {found:?}");
+        // The mean of four features has half the deviation of one.
+        let overall = above(z - 2.0 * effect / deviation) + above(z + 2.0 * effect / deviation);
+        let share = found.overall_excludes_0.unwrap();
+        assert!((share.mean - overall).abs() < 0.004 + 4.0 * share.error, "{effect}: {found:?}");
+        assert!((found.overall_coverage.unwrap() - 0.95).abs() < 0.025, "{effect}: {found:?}");
+        assert!((found.overall_width.unwrap() / (z * deviation) - 1.0).abs() < 0.02, "{effect}: {found:?}");
+    }
 }
 
 #[test]
@@ -52,7 +85,7 @@ fn interim_gives_up_far_fewer_patients_than_a_uniform_trial_and_stays_unbiased()
     let product = summary.product.unwrap();
     assert!((product.mean - 0.28).abs() < 4.0 * product.error + 0.01, "{summary:?}");
     assert!((summary.regret.mean - 171.0).abs() < 4.0 * summary.regret.error + 1.0, "{summary:?}");
-    assert!(summary.bias.unwrap().abs() < 0.01 && summary.coverage.unwrap() > 0.92, "{summary:?}");
+    assert!(summary.bias.unwrap().abs() < 0.01 && summary.coverage.unwrap().mean > 0.92, "{summary:?}");
     assert!(summary.wrong_drops < 0.05 && summary.first_drop.unwrap() < 2000.0, "{summary:?}");
 }
 
@@ -87,12 +120,12 @@ fn a_drop_is_dated_at_its_look() {
 
 #[test]
 fn a_graded_outcome_has_its_mean_and_losses_have_their_rate() {
-    let mut s = comparison("uniform", "features=2 patients=10000 epsilon=1 scale=10", 50);
+    let mut s = comparison("fixed", "features=2 patients=10000 epsilon=1 scale=10", 50);
     s.world.instance = Instance { p0: vec![0.25, 0.5], p1: vec![0.83, 0.9], drift: 0.0 };
     let summary = run(&s).unwrap();
     assert!(summary.max_bias.unwrap() < 0.003, "{summary:?}");
     // Uniform laws vary less than yes/no ones, so Wald intervals are too wide, never too narrow.
-    assert!(summary.coverage.unwrap() > 0.98, "{summary:?}");
+    assert!(summary.coverage.unwrap().mean > 0.98, "{summary:?}");
     let all = summary.mse.unwrap().mean;
     s.world.lost = Lost([0.5, 0.5]);
     let half = run(&s).unwrap().mse.unwrap().mean;
@@ -101,7 +134,7 @@ fn a_graded_outcome_has_its_mean_and_losses_have_their_rate() {
 
 #[test]
 fn a_drift_of_both_arms_leaves_the_effect_alone() {
-    let mut s = comparison("uniform", "features=1 patients=20000 epsilon=1", 50);
+    let mut s = comparison("fixed", "features=1 patients=20000 epsilon=1", 50);
     s.world.instance.drift = 0.3;
     let summary = run(&s).unwrap();
     assert!(summary.bias.unwrap().abs() < 0.004, "{summary:?}");
@@ -113,7 +146,7 @@ fn a_drift_of_both_arms_leaves_the_effect_alone() {
 fn bandits_lose_less_and_overstate_more() {
     let plan = "features=10 patients=20000 epsilon=1";
     let [uniform, ucb1, thompson, etc] =
-        ["uniform", "ucb1", "thompson", "etc"].map(|rule| run(&comparison(rule, plan, 40)).unwrap());
+        ["fixed", "ucb1", "thompson", "etc"].map(|rule| run(&comparison(rule, plan, 40)).unwrap());
     assert!(thompson.regret.mean < ucb1.regret.mean && ucb1.regret.mean < uniform.regret.mean);
     assert!((ucb1.bias.unwrap() - 0.012).abs() < 0.006, "{ucb1:?}");
     assert!((thompson.bias.unwrap() - 0.055).abs() < 0.02, "{thompson:?}");
@@ -124,7 +157,7 @@ fn bandits_lose_less_and_overstate_more() {
 #[test]
 fn arrivals_have_their_shares() {
     let shares = |arrivals: Arrivals| {
-        let mut s = comparison("uniform", "features=4 patients=70000 epsilon=1", 2);
+        let mut s = comparison("fixed", "features=4 patients=70000 epsilon=1", 2);
         s.world.arrivals = arrivals;
         sums(&s, 0..2, &|| ()).unwrap().features.iter().map(|f| f.patients as f64).collect::<Vec<_>>()
     };
@@ -213,7 +246,7 @@ fn the_command_line_names_a_bad_value_with_what_is_allowed_and_exits_with_2() {
     for (args, message) in [
         ("--epsilon 0", "epsilon=0 allowed 1/1000..=20"),
         ("--features 65", "features=65 allowed 1..=64"),
-        ("--design best", "design=best allowed conse dp-conse interim uniform ucb1 thompson etc[:SHARE]"),
+        ("--design best", "design=best allowed conse dp-conse interim fixed ucb1 thompson etc[:SHARE]"),
         ("--runs 0", "runs=0 allowed 1..=1000000"),
         ("--runs many", "runs=many allowed 1..=1000000"),
         ("--seed -1x", "seed=-1x allowed 0..=18446744073709551615"),
@@ -233,13 +266,13 @@ fn the_command_line_names_a_bad_value_with_what_is_allowed_and_exits_with_2() {
 #[test]
 fn csv_has_its_columns_and_a_line_a_design() {
     let (code, out, _) =
-        equipoise(&["simulate", "--design=uniform,conse", "--patients=500", "--runs=3", "--csv=-"]);
+        equipoise(&["simulate", "--design=fixed,conse", "--patients=500", "--runs=3", "--csv=-"]);
     let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(code, Some(0));
     assert_eq!(lines[0][..10].join(","), "design,plan,arrivals,delay,lost0,lost1,drift,runs,seed,regret");
-    assert_eq!(lines[0][23..].join(","), "first_drop,product,product_se,f_min");
-    assert_eq!((lines.len(), lines[1][0], lines[2][0]), (3, "uniform", "conse"));
-    assert!(lines.iter().all(|line| line.len() == 27) && lines[1][23].is_empty(), "{out}");
+    assert_eq!(lines[0][23..28].join(","), "first_drop,product,product_se,f_min,coverage_se");
+    assert_eq!((lines.len(), lines[1][0], lines[2][0]), (3, "fixed", "conse"));
+    assert!(lines.iter().all(|line| line.len() == 36) && lines[1][23].is_empty(), "{out}");
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub struct Args {
     #[arg(long, default_value = "interim,dp-conse,conse")]
     designs: String,
     /// Comparators, by commas
-    #[arg(long, default_value = "uniform,ucb1,thompson,etc")]
+    #[arg(long, default_value = "fixed,ucb1,thompson,etc")]
     comparators: String,
     #[command(flatten)]
     plan: PlanArgs,
@@ -165,12 +165,12 @@ pub fn floors(instance: &Instance, scale: u16) -> [f64; 2] {
 
 fn csv(measured: &[Measured]) -> String {
     let mut text =
-        "series,value,regret,regret_se,mse,mse_se,max_mse,product,product_se,bias,coverage,plan\n".to_owned();
+        "series,value,regret,regret_se,mse,mse_se,max_mse,product,product_se,bias,coverage,excludes_0,excludes_0_se,wrong_side,any_error,plan\n".to_owned();
     for Measured { series, value, scenario, summary: s } in measured {
         let some = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
         let _ = writeln!(
             text,
-            "{series},{value},{},{},{},{},{},{},{},{},{},{}",
+            "{series},{value},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             s.regret.mean,
             s.regret.error,
             some(s.mse.map(|f| f.mean)),
@@ -179,7 +179,11 @@ fn csv(measured: &[Measured]) -> String {
             some(s.product.map(|f| f.mean)),
             some(s.product.map(|f| f.error)),
             some(s.bias),
-            some(s.coverage),
+            some(s.coverage.map(|f| f.mean)),
+            some(s.excludes_0.map(|f| f.mean)),
+            some(s.excludes_0.map(|f| f.error)),
+            some(s.wrong_side),
+            s.any_error.to_string(),
             scenario.plan
         );
     }

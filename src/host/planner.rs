@@ -320,7 +320,7 @@ fn describe(base: &Scenario, found: &Candidate) -> Result<String, SimulateError>
     let rows = [
         ("mean width of the 95 % intervals", format!("{:.4}", found.width())),
         ("... of a uniform trial without privacy", format!("{uniform:.4}")),
-        ("intervals that hold the effect", format!("{:.1} %", percent(s.coverage.unwrap_or(0.0)))),
+        ("intervals that hold the effect", format!("{:.1} %", percent(s.coverage.map_or(0.0, |f| f.mean)))),
         ("patients on the better arm", format!("{:.1} %", percent(found.better()))),
         ("features that drop an arm", format!("{:.1} %", percent(s.dropped))),
         ("... the better one", format!("{:.2} %", percent(s.wrong_drops))),

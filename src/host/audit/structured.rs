@@ -7,7 +7,8 @@
 //! **[`boundary`]**: a batch of a feature ends at its R-th patient, R drawn as Lap+ around R_e at rate epsilon/2. In one
 //! trial t is a patient of this feature, arriving after m others; in the other t belongs elsewhere. Count the others in
 //! the batch, B. Without t, B = R. With t, B = R for R <= m and B = R - 1 above, so B = m gets the mass of two lengths: it
-//! is the *gap* between two patients in which the batch ends, not its length, that gives t away. An arm is dropped at
+//! is the *gap* between two patients in which the batch ends, not its length, that gives t away: a loss of
+//! ln(1 + e^(epsilon/2)/2). An arm is dropped at
 //! this boundary (the effect is taken to be large, so that this is certain); before it the others' arms are fair
 //! coins, after it all are the survivor. An adversary who sees them sees exactly the place L of the last patient with
 //! the dropped arm, P(L = l | B) = 2^-(B-l+1) for l = 1..B and 2^-B for l = 0.
@@ -54,27 +55,31 @@ pub fn boundary(patients: u32, epsilon: f64) -> Loss {
     let center = Epoch::new(1, patients, epsilon).length as u64;
     let top = center + (REACH / rate) as u64;
     let without: Vec<f64> = (0..=top + 1).map(|length| lap_plus(rate, center, length)).collect();
-    let seen_without = last_dropped(&without);
+    // Beyond the last length the law goes on geometrically, in both trials.
+    let beyond = 1.0 / (1.0 - (-rate).exp() / 2.0);
+    let seen_without = last_dropped(&without, beyond);
     let from = center.saturating_sub((REACH / rate) as u64) as usize;
     let places = from..top as usize;
     places.fold(Loss::NONE, |worst, m| {
         let mut with = without.clone();
         with.remove(m);
         with[m] += without[m];
-        let seen_with = last_dropped(&with);
+        let seen_with = last_dropped(&with, beyond);
         // Far from the center probabilities are too small to divide.
         let pairs = || seen_with.iter().copied().zip(seen_without.iter().copied()).skip(from);
         worst.or(pair_loss(pairs, epsilon)).or(pair_loss(|| pairs().map(|(p, q)| (q, p)), epsilon))
     })
 }
 
-/// The law of the place of the last patient with the dropped arm, from the law of the number of coin-assigned ones.
-fn last_dropped(lengths: &[f64]) -> Vec<f64> {
+/// The law of the place of the last patient with the dropped arm, from the law of the number of
+/// coin-assigned patients. Its last entry counts `beyond` times: 1 if no larger number is possible.
+fn last_dropped(lengths: &[f64], beyond: f64) -> Vec<f64> {
     let mut seen = vec![0.0; lengths.len()];
     let mut sum = 0.0;
     for (place, length) in lengths.iter().enumerate().rev() {
+        let times = if place + 1 == lengths.len() { beyond } else { 1.0 };
         // The coin-assigned patients after this place all happened to get the survivor.
-        sum = length + sum / 2.0;
+        sum = length * times + sum / 2.0;
         seen[place] = if place == 0 { sum } else { sum / 2.0 };
     }
     seen
@@ -110,7 +115,7 @@ pub fn trial_lengths(
         law
     };
     let sight = |center, most| match seen {
-        Seen::LaterArms => last_dropped(&cut(law(center), most)),
+        Seen::LaterArms => last_dropped(&cut(law(center), most), 1.0),
         _ => law(center),
     };
     let directions = [(center, center - 1), (center - 1, center)];

@@ -192,7 +192,7 @@ impl WorldArgs {
     }
 }
 
-const DESIGNS: &str = "conse dp-conse interim uniform ucb1 thompson etc[:SHARE]";
+const DESIGNS: &str = "conse dp-conse interim fixed ucb1 thompson etc[:SHARE]";
 
 /// The policy of a name.
 pub(crate) fn policy(name: &str) -> Result<(Design, Policy), SimulateError> {
@@ -219,7 +219,7 @@ pub(crate) fn progress(patients: u64) -> ProgressBar {
 /// What `equipoise simulate` takes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Who chooses the arms: conse, dp-conse, interim, uniform, ucb1, thompson, etc[:SHARE]; several by commas
+    /// Who chooses the arms: conse, dp-conse, interim, fixed, ucb1, thompson, etc[:SHARE]; several by commas
     #[arg(long, default_value = "interim")]
     design: String,
     #[command(flatten)]

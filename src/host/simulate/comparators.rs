@@ -1,8 +1,8 @@
-//! What a reader might use instead of the designs; none of them is private.
+//! Policies to compare the designs with. None of them is private.
 //!
 //! | name | arms |
 //! |---|---|
-//! | `uniform` | a fair coin for everyone |
+//! | `fixed` | a fair coin for everyone: the fixed trial without privacy |
 //! | `ucb1` | per feature the larger mean + sqrt(2 ln t / pulls) (Auer, Cesa-Bianchi, Fischer 2002) |
 //! | `thompson` | per feature the larger of two Beta(1 + yes, 1 + no) draws |
 //! | `etc` or `etc:S` | fair coins for the first share S of the patients (1/10), then the arm with the larger mean |
@@ -14,7 +14,7 @@
 use crate::prelude::*;
 use std::fmt;
 
-use rand_core::Rng;
+use rand_distr::{Beta, Distribution};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::SimulateError;
@@ -29,7 +29,7 @@ use crate::trial::AtOnce;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Comparator {
     /// Fair coins for everyone.
-    Uniform,
+    Fixed,
     /// Optimism, per feature.
     Ucb1,
     /// Posterior sampling, per feature.
@@ -40,7 +40,7 @@ pub enum Comparator {
 
 impl Comparator {
     /// One of each, as on the command line.
-    pub const NAMES: [&str; 4] = ["uniform", "ucb1", "thompson", "etc"];
+    pub const NAMES: [&str; 4] = ["fixed", "ucb1", "thompson", "etc"];
 
     /// Reads a name of the table above; `None` if it is none of them.
     ///
@@ -49,7 +49,7 @@ impl Comparator {
     pub fn parse(text: &str) -> Result<Option<Self>, SimulateError> {
         let bad = || SimulateError::value("design", text, "etc:S with S in 0..=1");
         Ok(Some(match text.split_once(':') {
-            None if text == "uniform" => Self::Uniform,
+            None if text == "fixed" => Self::Fixed,
             None if text == "ucb1" => Self::Ucb1,
             None if text == "thompson" => Self::Thompson,
             None if text == "etc" => return Self::parse("etc:1/10"),
@@ -65,7 +65,7 @@ impl Comparator {
 impl fmt::Display for Comparator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Uniform => f.write_str("uniform"),
+            Self::Fixed => f.write_str("fixed"),
             Self::Ucb1 => f.write_str("ucb1"),
             Self::Thompson => f.write_str("thompson"),
             Self::ExploreThenCommit(share) => write!(f, "etc:{share}"),
@@ -124,13 +124,13 @@ impl Comparison {
     }
 
     fn choose(&mut self, feature: u8) -> Option<Arm> {
-        if matches!(self.rule, Comparator::Uniform) || self.coins_left > 0 && !self.adapts() {
+        if matches!(self.rule, Comparator::Fixed) || self.coins_left > 0 && !self.adapts() {
             return None;
         }
         let scale = self.scale;
         let feature = self.features.get_mut(usize::from(feature))?;
         match self.rule {
-            Comparator::Uniform => None,
+            Comparator::Fixed => None,
             Comparator::Ucb1 => {
                 let [zero, one] = feature.counts.map(f64::from);
                 let width = |pulls: f64| (2.0 * libm::log(zero + one) / pulls).sqrt();
@@ -140,7 +140,9 @@ impl Comparison {
             Comparator::Thompson => {
                 let [zero, one] = Arm::BOTH.map(|arm| {
                     let yes = arm.of(feature.sums) as f64 / scale;
-                    beta(1.0 + yes, 1.0 + f64::from(arm.of(feature.counts)) - yes, &mut self.words)
+                    let no = f64::from(arm.of(feature.counts)) - yes;
+                    // Both parameters are at least 1.
+                    Beta::new(1.0 + yes, 1.0 + no).map_or(0.5, |beta| beta.sample(&mut self.words))
                 });
                 Some(Feature::larger(zero, one, &mut self.chance))
             }
@@ -177,7 +179,7 @@ impl Player for Comparison {
     }
 
     fn at_once(&mut self, next: u32, n: u32, patients: &mut impl AtOnce) -> u32 {
-        if self.rule != Comparator::Uniform {
+        if self.rule != Comparator::Fixed {
             let feature = patients.feature(next);
             let arm = self.assign(feature);
             self.outcome(next, feature, arm, Some(u16::from(patients.outcome(arm))));
@@ -210,40 +212,4 @@ impl Player for Comparison {
     fn dropped(&self, feature: u8) -> Option<Arm> {
         self.features.get(usize::from(feature))?.committed.map(Arm::other)
     }
-}
-
-/// A uniform number in (0, 1).
-fn unit(words: &mut Xoshiro256PlusPlus) -> f64 {
-    const STEP: f64 = 1.0 / (1u64 << 53) as f64;
-    ((words.next_u64() >> 11) as f64 + 0.5) * STEP
-}
-
-/// A standard normal number (polar method).
-fn normal(words: &mut Xoshiro256PlusPlus) -> f64 {
-    loop {
-        let (x, y) = (2.0 * unit(words) - 1.0, 2.0 * unit(words) - 1.0);
-        let square = x * x + y * y;
-        if square < 1.0 {
-            return x * (-2.0 * libm::log(square) / square).sqrt();
-        }
-    }
-}
-
-/// A gamma number of shape at least 1 (Marsaglia and Tsang 2000).
-fn gamma(shape: f64, words: &mut Xoshiro256PlusPlus) -> f64 {
-    let d = shape - 1.0 / 3.0;
-    let c = 1.0 / (9.0 * d).sqrt();
-    loop {
-        let x = normal(words);
-        let v = (1.0 + c * x).powi(3);
-        if v > 0.0 && libm::log(unit(words)) < 0.5 * x * x + d - d * v + d * libm::log(v) {
-            return d * v;
-        }
-    }
-}
-
-/// A beta number with both parameters at least 1.
-fn beta(a: f64, b: f64, words: &mut Xoshiro256PlusPlus) -> f64 {
-    let (x, y) = (gamma(a, words), gamma(b, words));
-    x / (x + y)
 }

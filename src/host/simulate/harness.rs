@@ -10,7 +10,7 @@
 
 use crate::prelude::*;
 use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 use super::arrivals::Features;
 use super::comparators::Comparison;
@@ -135,12 +135,11 @@ pub(super) struct Stage {
     seed: u64,
 }
 
-/// The generator of a stream of a run: SplitMix64's finaliser spreads neighbouring numbers.
+/// The generator of a stream of a run. The seed is hashed, so that the streams of neighbouring seeds
+/// do not overlap; `seed_from_u64` spreads neighbouring numbers.
 fn stream(seed: u64, run: u32, stream: u64) -> Xoshiro256PlusPlus {
-    let mut z = seed.wrapping_add((u64::from(run) * 4 + stream + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    Xoshiro256PlusPlus::seed_from_u64(z ^ z >> 31)
+    let base = SplitMix64::seed_from_u64(seed).next_u64();
+    Xoshiro256PlusPlus::seed_from_u64(base.wrapping_add(u64::from(run) * 4 + stream))
 }
 
 const WORLD: u64 = 0;

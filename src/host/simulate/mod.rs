@@ -28,6 +28,7 @@ pub mod arrivals;
 pub mod command;
 pub mod comparators;
 pub mod delays;
+mod digits;
 pub mod harness;
 pub mod instance;
 pub mod output;

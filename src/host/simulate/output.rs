@@ -1,15 +1,16 @@
-//! The figures of a simulation as a table for people and as CSV for programs.
+//! The figures of a simulation as a table and as CSV.
 //!
-//! CSV: one heading line, one line a design, columns in the order of [`COLUMNS`]; a figure that does not exist (no
-//! estimate, no drop) is empty. Columns are only ever added at the end.
+//! CSV: one heading line, one line per design, columns in the order of [`COLUMNS`]. A figure that
+//! does not exist (no estimate, no drop) is empty. New columns are added at the end.
 
 use crate::prelude::*;
 use std::fmt::Write;
 
+use super::Figure;
 use super::shards::{Outcome, Shard};
 
 /// The columns of the CSV form.
-pub const COLUMNS: [&str; 27] = [
+pub const COLUMNS: [&str; 36] = [
     "design",
     "plan",
     "arrivals",
@@ -37,6 +38,15 @@ pub const COLUMNS: [&str; 27] = [
     "product",
     "product_se",
     "f_min",
+    "coverage_se",
+    "excludes_0",
+    "excludes_0_se",
+    "wrong_side",
+    "any_error",
+    "overall_excludes_0",
+    "overall_excludes_0_se",
+    "overall_coverage",
+    "overall_width",
 ];
 
 /// Mean patients of the rarest feature.
@@ -71,7 +81,7 @@ pub fn csv(shard: &Shard) -> String {
             some(s.max_mse),
             some(s.bias),
             some(s.max_bias),
-            some(s.coverage),
+            some(s.coverage.map(|f| f.mean)),
             some(s.width),
             s.dropped.to_string(),
             s.wrong_drops.to_string(),
@@ -80,6 +90,15 @@ pub fn csv(shard: &Shard) -> String {
             some(s.product.map(|f| f.mean)),
             some(s.product.map(|f| f.error)),
             rarest(outcome).to_string(),
+            some(s.coverage.map(|f| f.error)),
+            some(s.excludes_0.map(|f| f.mean)),
+            some(s.excludes_0.map(|f| f.error)),
+            some(s.wrong_side),
+            s.any_error.to_string(),
+            some(s.overall_excludes_0.map(|f| f.mean)),
+            some(s.overall_excludes_0.map(|f| f.error)),
+            some(s.overall_coverage),
+            some(s.overall_width),
         ];
         text += &cells.join(",");
         text.push('\n');
@@ -102,6 +121,10 @@ fn short(value: Option<f64>) -> String {
 
 fn percent(share: Option<f64>) -> String {
     share.map_or("-".into(), |share| format!("{:.1} %", 100.0 * share))
+}
+
+fn percents(share: Option<Figure>) -> String {
+    share.map_or("-".into(), |share| format!("{:.1} +- {:.1} %", 100.0 * share.mean, 100.0 * share.error))
 }
 
 /// The table for people: a line a figure, a column a design.
@@ -133,12 +156,18 @@ pub fn table(shard: &Shard) -> String {
         ),
         ("MSE, worst feature", Box::new(|o| short(o.summary.max_mse))),
         ("bias (+: overstated)", Box::new(|o| short(o.summary.bias))),
-        ("coverage of 95 % intervals", Box::new(|o| percent(o.summary.coverage))),
+        ("coverage of 95 % intervals", Box::new(|o| percents(o.summary.coverage))),
         ("width of the intervals", Box::new(|o| short(o.summary.width))),
         ("features with an estimate", Box::new(|o| percent(Some(o.summary.estimates)))),
-        ("features with a dropped arm", Box::new(|o| percent(Some(o.summary.dropped)))),
-        ("... the better one dropped", Box::new(|o| percent(Some(o.summary.wrong_drops)))),
-        ("patients to the first drop", Box::new(|o| short(o.summary.first_drop))),
+        ("intervals that exclude 0", Box::new(|o| percents(o.summary.excludes_0))),
+        ("... on the wrong side", Box::new(|o| percent(o.summary.wrong_side))),
+        ("trials with any such error", Box::new(|o| percent(Some(o.summary.any_error)))),
+        ("overall effect: excludes 0", Box::new(|o| percents(o.summary.overall_excludes_0))),
+        ("... coverage", Box::new(|o| percent(o.summary.overall_coverage))),
+        ("... width", Box::new(|o| short(o.summary.overall_width))),
+        ("decided before half", Box::new(|o| percent(Some(o.summary.dropped)))),
+        ("... against the better arm", Box::new(|o| percent(Some(o.summary.wrong_drops)))),
+        ("patients to the first decision", Box::new(|o| short(o.summary.first_drop))),
         ("patients of the rarest feature", Box::new(|o| short(Some(rarest(o))))),
         (
             "regret * MSE / M",

@@ -5,7 +5,7 @@
 //! Parts must come from the same setup, none twice, none missing; anything else is refused by name.
 //!
 //! # The file
-//! One JSON object: `format` 1, `from` and `to` (the runs it holds, `to` excluded), and `results`, one a design: `setup`
+//! One JSON object: `format` 2, `from` and `to` (the runs it holds, `to` excluded), and `results`, one a design: `setup`
 //! (everything that fixes the result), `summary` (the figures) and `sums` (exact; wide integers as decimal text, in
 //! units of 2^-20 for regret and 2^-44 for errors). Members keep this order.
 
@@ -19,7 +19,7 @@ use crate::plan::Plan;
 use super::{Instance, Scenario, SimulateError, Summary, Sums};
 
 /// Version of the file.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Everything that fixes a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
