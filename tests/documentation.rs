@@ -1,0 +1,287 @@
+//! README, CONTRIBUTING and docs agree with the tree: links lead somewhere, named files exist, and
+//! the program accepts the commands that are shown.
+//!
+//! A command is given to the program with `--help` behind it: clap then reads every option and value
+//! before it, refuses an unknown one, and runs nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Programs that documents may name without being checked here.
+const FOREIGN: [&str; 22] = [
+    "apt",
+    "apt-get",
+    "cd",
+    "chmod",
+    "cp",
+    "cargo-fuzz",
+    "curl",
+    "dpkg",
+    "echo",
+    "git",
+    "man",
+    "mkdir",
+    "picocom",
+    "pip",
+    "printf",
+    "probe-rs",
+    "rustup",
+    "sha256sum",
+    "socat",
+    "sudo",
+    "tmux",
+    "wine",
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every Markdown file that ships, with its text.
+fn documents() -> Vec<(PathBuf, String)> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for directory in [root().to_owned(), root().join("docs")] {
+        let files = fs::read_dir(directory).unwrap().map(|file| file.unwrap().path());
+        paths.extend(files.filter(|path| path.extension().is_some_and(|end| end == "md")));
+    }
+    paths.sort();
+    assert!(paths.len() >= 5, "README and docs are found: {paths:?}");
+    paths.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+}
+
+/// The lines of code blocks (indented or fenced), and the other lines.
+fn split(text: &str) -> (Vec<&str>, Vec<&str>) {
+    let (mut code, mut prose) = (Vec::new(), Vec::new());
+    let mut fenced = false;
+    // An indented block begins behind an empty line; elsewhere the spaces continue a list item.
+    let mut may_begin = true;
+    for line in text.lines() {
+        if line.starts_with("```") {
+            fenced = !fenced;
+        } else if fenced || (may_begin && line.starts_with("    ")) {
+            code.push(line);
+        } else {
+            prose.push(line);
+            may_begin = line.trim().is_empty();
+        }
+    }
+    (code, prose)
+}
+
+/// The targets of `[text](target)` and `![text](target)`.
+fn links(prose: &str) -> Vec<&str> {
+    let starts = prose.match_indices("](").map(|(at, found)| at + found.len());
+    starts.filter_map(|start| prose[start..].split(')').next()).collect()
+}
+
+/// The text between single backticks, with line breaks as spaces.
+fn inline_code(prose: &str) -> Vec<String> {
+    let paragraphs = prose.split("\n\n");
+    let spans = paragraphs.flat_map(|text| text.split('`').skip(1).step_by(2));
+    spans.map(|span| span.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// The anchor that a heading gets.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || *c == ' ' || *c == '-' || *c == '_');
+    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut checked = 0;
+    let mut broken = Vec::new();
+    for (path, text) in documents() {
+        let prose = split(&text).1.join("\n");
+        for link in links(&prose).into_iter().filter(|link| !link.contains("://")) {
+            checked += 1;
+            let (file, place) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+            let found = target.exists()
+                && (place.is_empty() || {
+                    let text = fs::read_to_string(&target).unwrap_or_default();
+                    let mut headings = text.lines().filter(|line| line.starts_with('#'));
+                    headings.any(|line| anchor(line.trim_start_matches('#').trim()) == place)
+                });
+            if !found {
+                broken.push(format!("{}: {link}", path.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "links without a target:\n{}", broken.join("\n"));
+    assert!(checked > 10, "only {checked} links were found");
+}
+
+/// A path of this repository, written as code, exists. `*` and `..` stand for any name.
+#[test]
+fn named_files_exist() {
+    let rooms = ["src/", "tests/", "docs/", "examples/", "benches/", "xtask/", "fuzz/", ".ci/", ".cargo/"];
+    let mut checked = 0;
+    let mut missing = Vec::new();
+    for (path, text) in documents() {
+        for span in inline_code(&split(&text).1.join("\n")) {
+            let plain = span.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
+            if plain && !span.contains("..") && rooms.iter().any(|room| span.starts_with(room)) {
+                checked += 1;
+                if !root().join(&span).exists() {
+                    missing.push(format!("{}: {span}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(missing.is_empty(), "files that are named but not there:\n{}", missing.join("\n"));
+    assert!(checked > 10, "only {checked} paths were found");
+}
+
+/// The words of a shell line, one list a command: split at pipes, `&&`, `;` and `&`, without
+/// redirections, comments and settings of variables.
+fn commands(line: &str) -> Vec<Vec<String>> {
+    let (mut all, mut words, mut word) = (Vec::new(), Vec::new(), None::<String>);
+    let mut quote = None;
+    for c in line.chars().chain([' ', ';']) {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), c) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, '#') if word.is_none() => break,
+            (None, ' ' | '|' | ';' | '&') => {
+                words.extend(word.take());
+                if c != ' ' {
+                    all.push(std::mem::take(&mut words));
+                }
+            }
+            (None, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    all.push(words);
+    for words in &mut all {
+        if let Some(at) = words.iter().position(|word| word.starts_with('>') || word.starts_with("2>")) {
+            words.truncate(at);
+        }
+        let settings = words.iter().take_while(|word| is_setting(word)).count();
+        words.drain(..settings);
+    }
+    all.retain(|words| !words.is_empty());
+    all
+}
+
+fn is_setting(word: &str) -> bool {
+    let name = word.split_once('=').map(|(name, _)| name);
+    name.is_some_and(|name| name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
+}
+
+/// What is wrong with a command, if anything.
+fn problem(words: &[String], seen: &mut BTreeSet<String>) -> Option<String> {
+    let rest = &words[1..];
+    let refused = |program: &str, arguments: &[String]| {
+        let mut command = Command::new(program);
+        command.args(arguments).arg("--help").current_dir(root());
+        let output = command.output().unwrap_or_else(|error| panic!("{program}: {error}"));
+        let why = String::from_utf8_lossy(&output.stderr);
+        (!output.status.success()).then(|| why.lines().take(3).collect::<Vec<_>>().join(" "))
+    };
+    let equipoise = |arguments: &[String]| refused(env!("CARGO_BIN_EXE_equipoise"), arguments);
+    seen.insert(words[0].clone());
+    match words[0].as_str() {
+        "equipoise" | "equipoise.exe" => equipoise(rest),
+        "cargo" => cargo(rest, &equipoise),
+        "python3" | "sh" | "bash" => missing_file(rest.first()),
+        name if name.contains('/') => missing_file(words.first()).or_else(|| {
+            // The options of the scripts in examples/ are those of `equipoise simulate`.
+            let options = rest.iter().position(|word| word.starts_with("--"))?;
+            let simulate = std::iter::once("simulate".to_owned()).chain(rest[options..].iter().cloned());
+            equipoise(&simulate.collect::<Vec<_>>())
+        }),
+        name if FOREIGN.contains(&name) => None,
+        name => Some(format!("`{name}` is not a program that this test knows")),
+    }
+}
+
+fn missing_file(name: Option<&String>) -> Option<String> {
+    let name = name?;
+    (!root().join(name).exists()).then(|| format!("there is no file {name}"))
+}
+
+/// Checks the part of a cargo command that names something of this repository.
+fn cargo(rest: &[String], equipoise: &dyn Fn(&[String]) -> Option<String>) -> Option<String> {
+    let behind = rest.iter().position(|word| word == "--").map_or(rest.len(), |at| at + 1);
+    let value = |flag| rest.iter().skip_while(|word| *word != flag).nth(1);
+    match rest.first().map(String::as_str) {
+        Some("xtask") => xtask(&rest[1..]),
+        Some("run") if behind < rest.len() => equipoise(&rest[behind..]),
+        Some("test" | "bench") => {
+            let test = value("--test").map(|name| format!("tests/{name}.rs"));
+            let bench = value("--bench").map(|name| format!("benches/{name}.rs"));
+            missing_file(test.or(bench).as_ref())
+        }
+        Some("install") => None,
+        Some(
+            "run" | "build" | "check" | "clippy" | "doc" | "fmt" | "fuzz" | "miri" | "mutants" | "bloat",
+        ) => None,
+        other => Some(format!("`cargo {}` is not known", other.unwrap_or_default())),
+    }
+}
+
+/// `cargo xtask NAME --help` prints the options that the command takes.
+fn xtask(rest: &[String]) -> Option<String> {
+    let name = rest.first()?;
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["xtask", name, "--help"]).current_dir(root());
+    let output = command.output().unwrap_or_else(|error| panic!("cargo xtask: {error}"));
+    if !output.status.success() {
+        return Some(format!("`cargo xtask {name}` is not known"));
+    }
+    let help = String::from_utf8_lossy(&output.stdout);
+    let mut unknown = rest.iter().filter(|word| word.starts_with("--") && !help.contains(word.as_str()));
+    unknown.next().map(|flag| format!("`cargo xtask {name}` has no option {flag}"))
+}
+
+#[test]
+fn shown_commands_are_accepted() {
+    let mut seen = BTreeSet::new();
+    let mut results: BTreeMap<Vec<String>, Option<String>> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for (path, text) in documents() {
+        let (code, prose) = split(&text);
+        let code = code.join("\n").replace("\\\n", " ");
+        let shown = code.lines().map(str::trim).filter(|line| starts_a_command(line)).map(str::to_owned);
+        let inline = inline_code(&prose.join("\n"));
+        let inline = inline.into_iter().filter(|span| {
+            ["equipoise ", "cargo xtask ", "cargo test ", "cargo bench "]
+                .iter()
+                .any(|start| span.starts_with(start))
+        });
+        for line in shown.chain(inline) {
+            for words in commands(&line) {
+                let result = results.entry(words.clone()).or_insert_with(|| problem(&words, &mut seen));
+                if let Some(why) = result {
+                    wrong.push(format!("{}: {line}\n    {why}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "commands that do not work:\n{}", wrong.join("\n"));
+    assert!(results.len() > 40, "only {} commands were found", results.len());
+    assert!(seen.contains("equipoise") && seen.contains("cargo"));
+}
+
+/// Lines of code blocks that are something else: the device's line, file contents, diagrams.
+fn starts_a_command(line: &str) -> bool {
+    let words = line.split_whitespace().skip_while(|word| is_setting(word));
+    let first = words.take(1).collect::<String>();
+    let ours = ["equipoise", "equipoise.exe", "cargo", "python3", "sh", "bash"];
+    ours.contains(&first.as_str()) || FOREIGN.contains(&first.as_str()) || first.starts_with("examples/")
+}
+
+#[test]
+fn words_of_a_shell_line() {
+    let line = "A=1 equipoise x 'P 17' --yes | socat - b # c | d";
+    assert_eq!(commands(line), [vec!["equipoise", "x", "P 17", "--yes"], vec!["socat", "-", "b"]]);
+    assert_eq!(commands("man x > y && cd z"), [vec!["man", "x"], vec!["cd", "z"]]);
+    assert!(commands("# only a comment").is_empty());
+}
