@@ -7,11 +7,11 @@
 )]
 
 pub mod audit;
+pub mod chart;
 pub mod device;
 pub mod normality;
 pub mod pareto;
 pub mod planner;
-pub mod plots;
 pub mod sample;
 pub mod simulate;
 pub mod terminal;

@@ -13,7 +13,7 @@ use crate::prelude::*;
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use super::plots::{Axis, Chart, Look, Point, Series, check_name, save};
+use super::chart::{Axis, Chart, Look, Point, Series, check_name, save};
 use super::simulate::command::{PlanArgs, WorldArgs, policy, progress, write};
 use super::simulate::{Scenario, SimulateError, estimates};
 use crate::design::Arm;

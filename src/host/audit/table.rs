@@ -1,9 +1,10 @@
-//! The audit on paper: a table, a bar chart for the terminal, and the same chart as SVG.
+//! Output of the audit: a table, a bar chart for the terminal, and the same chart as SVG.
 
 use crate::prelude::*;
 use std::fmt::Write;
 
 use super::suite::{Finding, Method, Verdict};
+use crate::host::chart::svg::Svg;
 
 /// Characters of a bar for the claimed epsilon.
 const CLAIM: usize = 20;
@@ -104,29 +105,23 @@ pub fn chart(findings: &[Finding]) -> String {
 /// The chart as SVG.
 #[must_use]
 pub fn svg(findings: &[Finding]) -> String {
-    const ROW: usize = 22;
-    const UNIT: usize = 8;
-    const LEFT: usize = 80;
+    const ROW: f64 = 22.0;
+    const UNIT: f64 = 8.0;
+    const LEFT: f64 = 90.0;
+    const TOP: f64 = 80.0;
     let bars: Vec<_> = findings.iter().filter_map(|f| Some((f, length(f)?))).collect();
-    let mark = LEFT + CLAIM * UNIT;
-    let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1400\" height=\"{}\" font-family=\"sans-serif\" \
-         font-size=\"12\">\n<text x=\"{mark}\" y=\"14\" text-anchor=\"middle\">claimed epsilon</text>\n",
-        (bars.len() + 2) * ROW
-    );
+    let mark = LEFT + CLAIM as f64 * UNIT;
+    let bottom = TOP + bars.len() as f64 * ROW;
+    let title = "Privacy loss found, as a share of the claimed epsilon";
+    let mut svg = Svg::new(1400.0, bottom + ROW, title);
+    svg.headings(title, "The line is the claim; a red bar is a claim that was exceeded");
     for (at, (finding, length)) in bars.iter().enumerate() {
-        let (y, width) = ((at + 1) * ROW, length * UNIT);
-        let colour = if finding.verdict == Verdict::Exceeded { "#c0392b" } else { "#2471a3" };
-        let (design, instance) = (finding.design, &finding.instance);
-        let _ = writeln!(
-            text,
-            "<text x=\"4\" y=\"{0}\">{design}</text><rect x=\"{LEFT}\" y=\"{y}\" width=\"{width}\" height=\"14\" \
-             fill=\"{colour}\"/><text x=\"{1}\" y=\"{0}\">{instance}</text>",
-            y + 12,
-            LEFT + width.max(CLAIM * UNIT) + 8,
-        );
+        let (y, width) = (TOP + at as f64 * ROW, *length as f64 * UNIT);
+        let exceeded = finding.verdict == Verdict::Exceeded;
+        svg.text(12.0, y + 12.0, "", finding.design);
+        svg.rect([LEFT, y], [width, 14.0], if exceeded { "fill=\"#D55E00\"" } else { "fill=\"#0072B2\"" });
+        svg.text(LEFT + width.max(mark - LEFT) + 8.0, y + 12.0, "", &finding.instance);
     }
-    let bottom = (bars.len() + 1) * ROW;
-    let _ = writeln!(text, "<path d=\"M{mark} 18V{bottom}\" stroke=\"black\"/>\n</svg>");
-    text
+    svg.line([mark, TOP - 6.0], [mark, bottom], "stroke=\"black\"");
+    svg.finish()
 }

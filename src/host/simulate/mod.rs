@@ -40,6 +40,7 @@ use std::fmt;
 
 use rayon::prelude::*;
 
+use super::chart::ChartError;
 use crate::estimate::Estimate;
 use crate::plan::{Plan, PlanError};
 pub use arrivals::Arrivals;
@@ -86,6 +87,15 @@ impl std::error::Error for SimulateError {}
 impl From<PlanError> for SimulateError {
     fn from(error: PlanError) -> Self {
         Self::Plan(error)
+    }
+}
+
+impl From<ChartError> for SimulateError {
+    fn from(error: ChartError) -> Self {
+        match error {
+            ChartError::Name(path) => Self::Value("out", path, "a name that ends in .svg, .png or .csv"),
+            ChartError::File(path, reason) => Self::File(path, reason),
+        }
     }
 }
 
