@@ -25,6 +25,7 @@ extern crate std;
 #[cfg(all(target_os = "none", feature = "firmware"))]
 pub mod board;
 pub mod chance;
+mod codec;
 pub mod design;
 pub mod device;
 pub mod estimate;

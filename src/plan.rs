@@ -7,14 +7,14 @@
 //!
 //! | key | meaning | allowed | if absent |
 //! |---|---|---|---|
-//! | `design` | the algorithm | `conse`, `dp-conse`, `interim` | `interim` |
+//! | `design` | the algorithm | `conse`, `dp-conse`, `interim`, `uniform` | `interim` |
 //! | `features` | kinds of patient, M | 1..=64 | required |
 //! | `patients` | horizon, n | 2..=10000000 | required |
 //! | `scale` | largest outcome, Y | 1..=65535 | 1 |
 //! | `alpha` | 0: best estimate, 1: least regret | 0..=1 | 1/4 |
 //! | `epsilon` | privacy loss of one patient | 1/1000..=20 | required |
-//! | `beta` | chance of ever dropping the better arm of a feature | 0..1, exclusive | 1/20 |
-//! | `reports` | planned looks inside the second half (`interim`) | 0..=8 | 0 |
+//! | `beta` | two-sided level at which a look lets a feature leave the fair coin (`interim`) | 0..1, exclusive | 1/20 |
+//! | `reports` | planned reports inside the second half (`interim`, `uniform`) | 0..=8 | 0 |
 
 use crate::noise::Rate;
 use core::fmt;
@@ -72,6 +72,15 @@ impl Ratio {
         f64::from(self.num) / f64::from(self.den)
     }
 
+    /// This over `2 weight`, as the rate of a noise draw. A legal plan's rate is within what [`Rate`] holds
+    /// (asserted below at the ends); were it not, the least rate, that is the most noise, would stand in.
+    pub(crate) const fn half_over(self, weight: u32) -> Rate {
+        match Rate::new(self.num as u64, self.den as u64 * 2 * weight as u64) {
+            Some(rate) => rate,
+            None => Rate::LEAST,
+        }
+    }
+
     /// Is this at most `num/den`?
     const fn at_most(self, num: u32, den: u32) -> bool {
         self.num as u64 * den as u64 <= num as u64 * self.den as u64
@@ -121,13 +130,15 @@ pub enum Design {
     Conse,
     /// Algorithm 2 of the paper, as published.
     DpConse,
-    /// Noisy ledgers at looks; private by proof.
+    /// Noisy ledgers at looks, adaptive; private by proof.
     Interim,
+    /// A fixed trial with the noise of `interim`; private by the same proof.
+    Uniform,
 }
 
 impl Design {
     /// All designs, in the order of their codes.
-    pub const ALL: [Self; 3] = [Self::Conse, Self::DpConse, Self::Interim];
+    pub const ALL: [Self; 4] = [Self::Conse, Self::DpConse, Self::Interim, Self::Uniform];
 
     /// The name used in plans and replies.
     #[must_use]
@@ -136,6 +147,7 @@ impl Design {
             Self::Conse => "conse",
             Self::DpConse => "dp-conse",
             Self::Interim => "interim",
+            Self::Uniform => "uniform",
         }
     }
 }
@@ -193,7 +205,7 @@ impl Key {
     #[must_use]
     pub const fn allowed(self) -> &'static str {
         match self {
-            Self::Design => "conse dp-conse interim",
+            Self::Design => "conse dp-conse interim uniform",
             Self::Features => "1..=64",
             Self::Patients => "2..=10000000",
             Self::Scale => "1..=65535",
@@ -381,7 +393,7 @@ impl Plan {
     pub const fn epsilon(&self) -> Ratio {
         self.0.epsilon
     }
-    /// The chance of ever dropping the better arm of a feature.
+    /// The two-sided level at which a look lets a feature leave the fair coin.
     #[must_use]
     pub const fn beta(&self) -> Ratio {
         self.0.beta
@@ -396,15 +408,15 @@ impl Plan {
     pub const fn half(&self) -> u32 {
         self.0.patients / 2
     }
-    /// epsilon/(2Y): the rate of the noise on a cell or a sum of outcomes.
+    /// epsilon/(2Y): the rate of the noise on a sum of outcomes.
     #[must_use]
     pub const fn cell_rate(&self) -> Rate {
-        half_epsilon_over(self.0.epsilon, self.0.scale)
+        self.0.epsilon.half_over(self.0.scale as u32)
     }
     /// epsilon/2: the rate of the noise on a number of patients.
     #[must_use]
     pub const fn length_rate(&self) -> Rate {
-        half_epsilon_over(self.0.epsilon, 1)
+        self.0.epsilon.half_over(1)
     }
     /// The parameters, to change some and check again.
     #[must_use]
@@ -470,14 +482,6 @@ pub(crate) fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     Some(*head)
 }
 
-/// epsilon/(2 scale). A legal plan's rate is within what [`Rate`] holds (asserted below at the ends); were it not, the
-/// least rate, that is the most noise, would stand in.
-const fn half_epsilon_over(epsilon: Ratio, scale: u16) -> Rate {
-    match Rate::new(epsilon.num as u64, epsilon.den as u64 * 2 * scale as u64) {
-        Some(rate) => rate,
-        None => Rate::LEAST,
-    }
-}
 const _: () = assert!(Rate::new(1, 1000 * 2 * u16::MAX as u64).is_some() && Rate::new(20, 2).is_some());
 
 /// Is `ratio` strictly below `num/den`?
@@ -552,7 +556,7 @@ mod tests {
             ("beta=0", "beta=0 allowed 0..1 exclusive"),
             ("beta=1", "beta=1 allowed 0..1 exclusive"),
             ("reports=9", "reports=9 allowed 0..=8"),
-            ("design=best", "design=best allowed conse dp-conse interim"),
+            ("design=best", "design=best allowed conse dp-conse interim uniform"),
             ("colour=red", "colour is no key=value of a plan"),
             ("words", "words is no key=value of a plan"),
         ] {
@@ -584,7 +588,7 @@ mod tests {
         assert_eq!(Plan::decode(&[0xFF; PLAN_BYTES]), None);
         assert_eq!(Plan::decode(&[0; PLAN_BYTES]), None);
         let mut bad = good;
-        bad[0] = 3;
+        bad[0] = 4;
         assert_eq!(Plan::decode(&bad), None);
     }
 }

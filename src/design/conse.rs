@@ -16,7 +16,7 @@
 //! Means are compared in f64. IEEE division, multiplication and addition give the same bits on the board (in
 //! software) and on a host, and so do libm's logarithms and powers.
 
-use super::{Arm, Choice, Half, LEDGER_BYTES, TALLY_BYTES, Writer, arm_byte, arm_from_byte};
+use super::{AnyFeature, Arm, Choice, Half, Writer, arm_byte, arm_from_byte};
 use crate::chance::Chance;
 use crate::estimate::Estimate;
 use crate::plan::{Plan, take};
@@ -97,7 +97,6 @@ impl Steps for Conse {
 pub(crate) const TALLY: usize = 2 * 8 + 2 * 4 + 4 + 4;
 /// Bytes of a ledger: epoch, dropped, estimated, length, estimate.
 pub(crate) const LEDGER: usize = 3 + 4 + 8;
-const _: () = assert!(TALLY <= TALLY_BYTES && LEDGER <= LEDGER_BYTES);
 
 /// The state of one feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,14 +129,17 @@ impl Feature {
         estimate: None,
     };
 
+    #[cfg(feature = "host")]
     pub const fn dropped(&self) -> Option<Arm> {
         self.dropped
     }
 
+    #[cfg(feature = "host")]
     pub const fn epoch(&self) -> u8 {
         self.epoch
     }
 
+    #[cfg(feature = "host")]
     /// R^j_e, or T_j in the second half.
     pub const fn length(&self) -> u32 {
         self.length
@@ -156,8 +158,8 @@ impl Feature {
     fn explore(&mut self, chance: &mut impl Chance) -> Choice {
         self.seen = self.seen.saturating_add(1);
         match self.dropped {
-            None => Choice { arm: Arm::from_bit(chance.coin()), counts: true },
-            Some(dropped) => Choice { arm: dropped.other(), counts: false },
+            None => Choice { arm: Arm::from_bit(chance.coin()), mark: true },
+            Some(dropped) => Choice { arm: dropped.other(), mark: false },
         }
     }
 
@@ -166,8 +168,8 @@ impl Feature {
         self.seen = self.seen.saturating_add(1);
         let counts = self.seen <= self.length;
         match self.dropped {
-            Some(dropped) if !counts => Choice { arm: dropped.other(), counts },
-            _ => Choice { arm: Arm::from_bit(chance.coin()), counts },
+            Some(dropped) if !counts => Choice { arm: dropped.other(), mark: counts },
+            _ => Choice { arm: Arm::from_bit(chance.coin()), mark: counts },
         }
     }
 
@@ -198,7 +200,7 @@ impl Feature {
         steps: &impl Steps,
         chance: &mut impl Chance,
     ) -> bool {
-        match (choice.counts, half, y) {
+        match (choice.mark, half, y) {
             (false, ..) | (_, Half::Explore, None) => false,
             (true, Half::Explore, Some(y)) => self.explored(choice.arm, y, plan, steps, chance),
             (true, Half::Measure, y) => {
@@ -347,7 +349,7 @@ impl Feature {
 
 /// T_min = max(ln n / epsilon, min_j f_j^(1-alpha)), then T_j of every feature (Algorithm 1, lines 17-20).
 pub(crate) fn turn(
-    features: &mut [super::Feature],
+    features: &mut [AnyFeature],
     plan: &Plan,
     steps: &impl Steps,
     chance: &mut impl Chance,
@@ -360,9 +362,9 @@ pub(crate) fn turn(
 }
 
 /// The features of a trial of these designs.
-fn each(features: &mut [super::Feature]) -> impl Iterator<Item = &mut Feature> {
+fn each(features: &mut [AnyFeature]) -> impl Iterator<Item = &mut Feature> {
     features.iter_mut().filter_map(|feature| match feature {
-        super::Feature::Published(feature) => Some(feature),
-        super::Feature::Interim(_) => None,
+        AnyFeature::Published(feature) => Some(feature),
+        AnyFeature::Ledger(_) => None,
     })
 }

@@ -1,24 +1,33 @@
-//! The skeleton that the three designs share: explore, then measure and exploit.
+//! The designs, and what they share.
 //!
-//! Patients 1..=half explore: in each feature arms by fair coin until one arm is dropped, then the survivor.
-//! The second half measures the effect and exploits what was learned. [`conse`] holds the paper's Algorithm 1
-//! and everything Algorithm 2 shares with it; [`dp_conse`] the four steps in which Algorithm 2 differs;
-//! [`interim`] our own design. What they all promise to [`crate::trial`]:
+//! [`conse`] holds the paper's Algorithm 1 and everything Algorithm 2 shares with it; [`dp_conse`]
+//! the steps in which Algorithm 2 differs. [`interim`] holds our own two designs, `interim` and
+//! `uniform`, with [`cells`] and [`schedule`]. What they all promise to [`crate::trial`]:
 //!
 //! * an arm is chosen from the feature's state and [`crate::chance::Chance`] alone;
 //! * every outcome is folded into sums at once; no design keeps the outcome of one patient.
+//!
+//! [`AnyDesign`] is the only place where designs are told apart, and [`paired!`] the only one where a
+//! design meets the state of a feature.
 
+pub(crate) mod cells;
 pub mod conse;
 pub mod dp_conse;
-mod evidence;
 pub mod interim;
+pub mod schedule;
 
 use crate::chance::Chance;
+#[cfg(feature = "host")]
+use crate::chance::Fraction;
 use crate::estimate::Estimate;
 use crate::plan::{Design, Plan};
 use conse::Conse;
 use core::fmt;
 use dp_conse::DpConse;
+use interim::LedgerDesign;
+use schedule::LookKind;
+
+pub(crate) use crate::codec::Writer;
 
 /// One of the two treatments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,11 +83,12 @@ impl fmt::Display for Arm {
     }
 }
 
-/// A chosen arm, and whether the patient's outcome will be used.
+/// A chosen arm, with one bit that the design keeps until the patient is resolved: for `conse` and
+/// `dp-conse` whether the outcome counts, for the others whether the coin was the biased one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub arm: Arm,
-    pub counts: bool,
+    pub mark: bool,
 }
 
 /// Which half of the trial a patient belongs to.
@@ -90,33 +100,45 @@ pub(crate) enum Half {
     Measure,
 }
 
-/// A moment at which all features are dealt with at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Look {
-    /// Inside explore (`interim`).
-    Explore,
-    /// At half: the last of explore; it fixes the second half.
-    Turn,
-    /// In the second half (`interim`).
-    Measure,
+/// A look, in public counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    pub kind: LookKind,
+    /// c: patients resolved so far.
+    pub count: u32,
+    /// c+: the planned count at or above c; n if there is none.
+    pub planned: u32,
+    /// Patients assigned so far.
+    pub assigned: u32,
 }
 
 /// The state of one feature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Feature {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum AnyFeature {
     /// Of `conse` and `dp-conse`.
     Published(conse::Feature),
-    /// Of `interim`.
-    Interim(interim::Feature),
+    /// Of `interim` and `uniform`.
+    Ledger(interim::Feature),
 }
 
-impl Feature {
+impl AnyFeature {
     pub const VACANT: Self = Self::Published(conse::Feature::NEW);
 
+    #[cfg(feature = "host")]
+    /// The arm dropped by `conse` or `dp-conse`.
     pub const fn dropped(&self) -> Option<Arm> {
         match self {
             Self::Published(feature) => feature.dropped(),
-            Self::Interim(feature) => feature.dropped(),
+            Self::Ledger(_) => None,
+        }
+    }
+
+    #[cfg(feature = "host")]
+    /// The leading arm of a settled feature of `interim`.
+    pub const fn leading(&self) -> Option<Arm> {
+        match self {
+            Self::Published(_) => None,
+            Self::Ledger(feature) => feature.leading(),
         }
     }
 
@@ -124,145 +146,173 @@ impl Feature {
     pub fn wipe(&mut self) {
         match self {
             Self::Published(feature) => feature.wipe(),
-            Self::Interim(feature) => feature.wipe(),
-        }
-    }
-
-    /// `waiting` of the feature's patients of this half wait.
-    pub fn encode_tally(&self, waiting: u32, out: &mut [u8]) {
-        match self {
-            Self::Published(feature) => feature.encode_tally(waiting, out),
-            Self::Interim(feature) => feature.encode_tally(out),
-        }
-    }
-
-    pub fn decode_tally(&mut self, bytes: &[u8]) -> Option<()> {
-        match self {
-            Self::Published(feature) => feature.decode_tally(bytes),
-            Self::Interim(feature) => feature.decode_tally(bytes),
-        }
-    }
-
-    pub fn encode_ledger(&self, out: &mut [u8]) {
-        match self {
-            Self::Published(feature) => feature.encode_ledger(out),
-            Self::Interim(feature) => feature.encode_ledger(out),
-        }
-    }
-
-    pub fn decode_ledger(&mut self, bytes: &[u8]) -> Option<()> {
-        match self {
-            Self::Published(feature) => feature.decode_ledger(bytes),
-            Self::Interim(feature) => feature.decode_ledger(bytes),
+            Self::Ledger(feature) => feature.wipe(),
         }
     }
 }
 
-/// The design of a trial, with the constants of its plan. Features given to it are of its own making.
+/// The ledger of a feature and what was made of it, for audit and tests.
+#[cfg(feature = "host")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "named as in the header of `interim`")]
+pub struct LedgerView {
+    /// E, F, G of arm 0 and of arm 1.
+    pub cells: [[i64; 3]; 2],
+    pub leading: Option<Arm>,
+    /// pi; one half before the feature settles.
+    pub share: Fraction,
+    pub p: f64,
+    pub q: f64,
+    pub spent: f64,
+    /// c': resolved patients at the feature's last look.
+    pub last: u32,
+}
+
+/// A design and the state of one of its features. The trial makes features by [`AnyDesign::feature`],
+/// so another pair means that memory is damaged: `None`.
+macro_rules! paired {
+    ($design:expr, $feature:expr, |$d:ident, $f:ident| $published:expr, $ledger:expr) => {
+        match ($design, $feature) {
+            (AnyDesign::Conse($d), AnyFeature::Published($f)) => Some($published),
+            (AnyDesign::DpConse($d), AnyFeature::Published($f)) => Some($published),
+            (AnyDesign::Ledger($d), AnyFeature::Ledger($f)) => Some($ledger),
+            _ => None,
+        }
+    };
+}
+
+/// The design of a trial, with the constants of its plan.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "one a trial, in static memory; there is no heap to box into")]
-pub(crate) enum Rules {
+pub(crate) enum AnyDesign {
     Conse(Conse),
     DpConse(DpConse),
-    Interim(interim::Rules),
+    /// `interim` and `uniform`.
+    Ledger(LedgerDesign),
 }
 
-impl Rules {
+impl AnyDesign {
     pub fn new(plan: &Plan) -> Self {
         match plan.design() {
             Design::Conse => Self::Conse(Conse),
             Design::DpConse => Self::DpConse(DpConse::new(plan)),
-            Design::Interim => Self::Interim(interim::Rules::new(plan)),
+            Design::Interim | Design::Uniform => Self::Ledger(LedgerDesign::new(plan)),
         }
     }
 
-    pub const fn is_interim(&self) -> bool {
-        matches!(self, Self::Interim(_))
+    /// Whether the design reads noisy ledgers at looks. The others turn once, at half.
+    pub const fn has_looks(&self) -> bool {
+        matches!(self, Self::Ledger(_))
     }
 
-    pub const fn feature(&self) -> Feature {
-        if self.is_interim() { Feature::Interim(interim::Feature::NEW) } else { Feature::VACANT }
+    /// The state of a feature without patients.
+    pub const fn feature(&self) -> AnyFeature {
+        if self.has_looks() { AnyFeature::Ledger(interim::Feature::NEW) } else { AnyFeature::VACANT }
     }
 
     /// The arm of a patient of this feature.
     #[inline(always)]
-    pub fn choose(&self, feature: &mut Feature, half: Half, chance: &mut impl Chance) -> Choice {
+    pub fn choose(&self, feature: &mut AnyFeature, half: Half, chance: &mut impl Chance) -> Choice {
         match feature {
-            Feature::Interim(feature) => feature.choose(half, chance),
-            Feature::Published(feature) => feature.choose(half, chance),
+            AnyFeature::Ledger(feature) => feature.choose(chance),
+            AnyFeature::Published(feature) => feature.choose(half, chance),
         }
     }
 
-    /// Folds an outcome, or with `None` its loss, into the feature of its patient.
+    /// Folds an outcome, or with `None` its loss, into the feature of its patient. `None` if the
+    /// feature is of another design.
     #[inline(always)]
     pub fn record(
         &self,
-        feature: &mut Feature,
+        feature: &mut AnyFeature,
         plan: &Plan,
         half: Half,
         choice: Choice,
         y: Option<u16>,
         chance: &mut impl Chance,
-    ) {
-        match (self, feature) {
-            (_, Feature::Interim(feature)) => {
-                if let Some(y) = y {
-                    feature.record(choice.arm, y, plan.scale());
-                }
+    ) -> Option<()> {
+        paired!(
+            self,
+            feature,
+            |d, f| {
+                f.record(plan, half, choice, y, d, chance);
+            },
+            if let Some(y) = y {
+                f.record(choice, y, d.unit());
             }
-            (Self::Conse(steps), Feature::Published(f)) => {
-                f.record(plan, half, choice, y, steps, chance);
-            }
-            (Self::DpConse(steps), Feature::Published(f)) => {
-                f.record(plan, half, choice, y, steps, chance);
-            }
-            (Self::Interim(_), Feature::Published(_)) => {}
-        }
+        )
     }
 
-    /// Deals with all features at once.
-    pub fn look(&self, features: &mut [Feature], plan: &Plan, look: Look, chance: &mut impl Chance) {
+    /// Deals with all features at once: a look, or for the paper's designs the turn at half.
+    pub fn look(&self, features: &mut [AnyFeature], plan: &Plan, look: &Look, chance: &mut impl Chance) {
         match self {
             Self::Conse(steps) => conse::turn(features, plan, steps, chance),
             Self::DpConse(steps) => conse::turn(features, plan, steps, chance),
-            Self::Interim(rules) => interim::look(features, plan, rules, look, chance),
+            Self::Ledger(design) => design.look(features, plan, look, chance),
         }
     }
 
-    /// Draws noise ahead for one feature that lacks it; false if none does.
-    pub fn draw_ahead(&self, features: &mut [Feature], chance: &mut impl Chance) -> bool {
+    /// Draws the next look's noise for one feature that lacks it; false if none does.
+    pub fn draw_ahead(&self, features: &mut [AnyFeature], chance: &mut impl Chance) -> bool {
+        features.iter_mut().any(|feature| {
+            paired!(self, feature, |_d, _f| false, _d.draw_ahead(_f, chance)).unwrap_or(false)
+        })
+    }
+
+    /// The measured effect of a feature.
+    pub fn estimate(&self, feature: &AnyFeature, plan: &Plan) -> Option<Estimate> {
+        paired!(self, feature, |d, f| f.estimate(plan, d), f.estimate(d))?
+    }
+
+    /// The count at which the planned look after `done` looks falls; for the paper's designs the turn.
+    pub fn next_look(&self, plan: &Plan, done: u8) -> Option<u32> {
         match self {
-            Self::Conse(_) | Self::DpConse(_) => false,
-            Self::Interim(rules) => interim::each(features).any(|feature| feature.mask(rules, chance)),
+            Self::Conse(_) | Self::DpConse(_) => (done == 0).then_some(plan.half()),
+            Self::Ledger(_) => schedule::next_look(plan, done),
         }
     }
 
-    /// The measured effect of a feature after `looks` looks at its second half (`interim`).
-    pub fn estimate(&self, feature: &Feature, plan: &Plan, looks: u8) -> Option<Estimate> {
-        match (self, feature) {
-            (Self::Conse(steps), Feature::Published(feature)) => feature.estimate(plan, steps),
-            (Self::DpConse(steps), Feature::Published(feature)) => feature.estimate(plan, steps),
-            (Self::Interim(rules), Feature::Interim(feature)) => feature.estimate(rules, looks),
-            _ => None,
+    /// Bytes of a tally under this plan.
+    pub const fn tally_bytes(&self) -> usize {
+        match self {
+            Self::Conse(_) | Self::DpConse(_) => conse::TALLY,
+            Self::Ledger(design) => interim::Feature::tally_bytes(design.unit()),
         }
+    }
+
+    /// Bytes of a ledger under this plan.
+    pub const fn ledger_bytes(&self) -> usize {
+        match self {
+            Self::Conse(_) | Self::DpConse(_) => conse::LEDGER,
+            Self::Ledger(design) => interim::Feature::ledger_bytes(design.unit()),
+        }
+    }
+
+    /// Writes the tally of a feature of which `waiting` patients of this half wait.
+    pub fn encode_tally(&self, feature: &AnyFeature, waiting: u32, out: &mut [u8]) -> Option<()> {
+        paired!(self, feature, |_d, f| f.encode_tally(waiting, out), f.encode_tally(_d.unit(), out))
+    }
+
+    pub fn decode_tally(&self, feature: &mut AnyFeature, bytes: &[u8]) -> Option<()> {
+        paired!(self, feature, |_d, f| f.decode_tally(bytes), f.decode_tally(_d.unit(), bytes))?
+    }
+
+    pub fn encode_ledger(&self, feature: &AnyFeature, out: &mut [u8]) -> Option<()> {
+        paired!(self, feature, |_d, f| f.encode_ledger(out), f.encode_ledger(_d.unit(), out))
+    }
+
+    pub fn decode_ledger(&self, feature: &mut AnyFeature, bytes: &[u8]) -> Option<()> {
+        paired!(self, feature, |_d, f| f.decode_ledger(bytes), f.decode_ledger(_d.unit(), bytes))?
     }
 }
 
-/// Bytes of the part of a feature's state that changes with every outcome.
-pub const TALLY_BYTES: usize = 33;
-/// Bytes of the part of a feature's state that changes at looks and batch ends.
-pub const LEDGER_BYTES: usize = 101;
+/// Most bytes of the part of a feature's state that changes with every outcome.
+pub const TALLY_BYTES: usize = max(interim::MAX_TALLY_BYTES, conse::TALLY);
+/// Most bytes of the part of a feature's state that changes at looks and batch ends.
+pub const LEDGER_BYTES: usize = max(interim::MAX_LEDGER_BYTES, conse::LEDGER);
 
-/// Writes little-endian fields one after another; what does not fit is dropped, which the sizes rule out.
-pub(crate) struct Writer<'a>(pub &'a mut [u8]);
-
-impl Writer<'_> {
-    pub fn put<const N: usize>(&mut self, field: &[u8; N]) {
-        if let Some((to, rest)) = core::mem::take(&mut self.0).split_first_chunk_mut() {
-            *to = *field;
-            self.0 = rest;
-        }
-    }
+const fn max(a: usize, b: usize) -> usize {
+    if a > b { a } else { b }
 }
 
 /// An optional arm as a byte: 0, 1, or 2 for none.

@@ -1,15 +1,17 @@
 //! Patients whose outcome comes before the next patient, many in one call.
 //!
-//! A simulation plays millions of them. As nobody ever waits, the table of waiting patients, the search for a patient in
-//! it and the marks of what was touched say nothing that is not known when the last of them is in;
-//! [`Trial::at_once`] leaves them out. What is random and what is counted is the designs' own code, the same that
-//! [`Trial::assign`] and [`Trial::outcome`] run, and a patient with whom a look or the turn falls is handed to these two.
+//! A simulation plays millions of them. As nobody ever waits, the table of waiting patients, the
+//! search for a patient in it and the marks of what changed say nothing that is not known when the
+//! last of them is in; [`Trial::at_once`] leaves them out. Arms are chosen by the designs' own code,
+//! the same that [`Trial::assign`] runs, and outcomes are counted by theirs, many equal ones at once
+//! where the design allows it. A patient with whom a turn falls is handed to [`Trial::assign`].
 
 use super::{Last, Phase, Trial, TrialError, bit};
 use crate::chance::Chance;
 use crate::design::conse::Steps;
-use crate::design::{Arm, Feature, Half, Rules};
-use crate::plan::Plan;
+use crate::design::interim::LedgerDesign;
+use crate::design::{AnyDesign, AnyFeature, Arm, Half};
+use crate::plan::{MAX_FEATURES, Plan};
 
 /// Patients who come one after another, each with a yes/no outcome before the next.
 pub trait AtOnce {
@@ -20,11 +22,12 @@ pub trait AtOnce {
 }
 
 impl<const M: usize, const U: usize> Trial<M, U> {
-    /// Takes patients, at least one, until with one of them a batch has ended, a look has been done or the trial has
-    /// turned, or until all are in. So an arm is dropped with the last of them or not at all.
+    /// Takes patients, at least one, until a look is due, a batch has ended or the trial has turned,
+    /// or until all are in. A look that is due at the beginning is done first. So an arm is dropped
+    /// with the last of them or not at all.
     ///
-    /// The trial is left as [`Trial::assign`] without a tag and [`Trial::outcome`], one patient after another, would
-    /// leave it, and as much randomness is used.
+    /// The trial is left as [`Trial::assign`] without a tag and [`Trial::outcome`], one patient after
+    /// another, would leave it, and as much randomness is used.
     ///
     /// # Errors
     /// As [`Trial::assign`], for the patient asked for last; those before are taken.
@@ -33,6 +36,9 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         patients: &mut impl AtOnce,
         chance: &mut impl Chance,
     ) -> Result<(), TrialError> {
+        if self.look_due() {
+            self.look(chance);
+        }
         if self.undisturbed(patients, chance)? {
             return Ok(());
         }
@@ -42,51 +48,52 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.outcome(patient, u16::from(patients.outcome(arm)), chance)
     }
 
-    /// Takes the patients before the next look or turn. True if that was all to do: with the last of them a batch has
-    /// ended, or all are in.
+    /// Takes the patients up to the next look or turn. False if there were none.
     fn undisturbed(
         &mut self,
         patients: &mut impl AtOnce,
         chance: &mut impl Chance,
     ) -> Result<bool, TrialError> {
-        if self.phase == Phase::Closed || usize::from(self.unresolved) >= U {
+        if self.phase == Phase::Closed || usize::from(self.waiting.len()) >= U {
             return Ok(false);
         }
         let (plan, used) = (&self.plan, usize::from(self.plan.features()));
+        // Looks count resolved patients, the turn assigned ones.
+        let waiting = if self.design.has_looks() { u32::from(self.waiting.len()) } else { 0 };
         let mut block = Block {
             half: self.phase.half(),
             features: self.features.get_mut(..used).unwrap_or(&mut []),
             assigned: self.assigned,
-            end: plan.patients().min(self.next_look.saturating_sub(1)),
+            end: plan.patients().min(self.next_look.saturating_add(waiting)),
             seen: 0,
             last: None,
         };
-        let ended = match &self.rules {
-            Rules::Conse(steps) => block.run(patients, chance, published(plan, steps)),
-            Rules::DpConse(steps) => block.run(patients, chance, published(plan, steps)),
-            Rules::Interim(_) => block.run(patients, chance, interim(plan)),
+        let ended = match &self.design {
+            AnyDesign::Conse(steps) => block.published(plan, steps, patients, chance),
+            AnyDesign::DpConse(steps) => block.published(plan, steps, patients, chance),
+            AnyDesign::Ledger(design) => block.ledger(design, patients, chance),
         };
         let Block { assigned, seen, last, .. } = block;
         if let Some(arm) = last {
             self.assigned = assigned;
             self.last = Some(Last { arm, tag: None });
             self.touched.progress = true;
-            if let Some(slot) = self.find(0, assigned) {
-                self.touched.touch_slot(slot as u16);
+            if let Some(vacancy) = self.waiting.vacancy(assigned) {
+                self.touched.touch_slot(vacancy.slot());
             }
             self.touched.tallies |= seen;
-            if !self.rules.is_interim() {
+            if !self.design.has_looks() {
                 self.touched.ledgers |= seen;
             }
         }
-        Ok(ended? || last.is_some() && assigned >= self.plan.patients())
+        ended.map(|()| last.is_some())
     }
 }
 
 /// Patients for whom design and half are the same.
 struct Block<'a> {
     half: Half,
-    features: &'a mut [Feature],
+    features: &'a mut [AnyFeature],
     /// The number of the last patient taken, and of the last to take.
     assigned: u32,
     end: u32,
@@ -97,69 +104,76 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Takes them up to the end, or the end of a batch (then true). `take` plays one patient of a feature: it returns
-    /// the arm and whether a batch ended, or nothing if the feature is not of its design, which does not happen.
+    /// Patients of `conse` and `dp-conse`.
+    #[inline(always)]
+    fn published<P: AtOnce, C: Chance>(
+        &mut self,
+        plan: &Plan,
+        steps: &impl Steps,
+        patients: &mut P,
+        chance: &mut C,
+    ) -> Result<(), TrialError> {
+        // A loop for each half, so that it is not asked for with every patient.
+        let take = |half: Half, feature: &mut AnyFeature, patients: &mut P, chance: &mut C| {
+            let AnyFeature::Published(feature) = feature else { return None };
+            let choice = feature.choose(half, chance);
+            let y = u16::from(patients.outcome(choice.arm));
+            Some((choice.arm, feature.record(plan, half, choice, Some(y), steps, chance)))
+        };
+        match self.half {
+            Half::Explore => self.run(patients, chance, |_, f, p, c| take(Half::Explore, f, p, c)),
+            Half::Measure => self.run(patients, chance, |_, f, p, c| take(Half::Measure, f, p, c)),
+        }
+    }
+
+    /// Patients of `interim` and `uniform`: no coin changes before the next look, so outcomes are
+    /// counted first and added to the windows at the end.
+    #[inline(always)]
+    fn ledger<P: AtOnce, C: Chance>(
+        &mut self,
+        design: &LedgerDesign,
+        patients: &mut P,
+        chance: &mut C,
+    ) -> Result<(), TrialError> {
+        let mut counts = [[[0u32; 2]; 2]; MAX_FEATURES as usize];
+        let taken = self.run(patients, chance, |j, feature, patients, chance| {
+            let AnyFeature::Ledger(feature) = feature else { return None };
+            let arm = feature.choose(chance).arm;
+            let y = Arm::from_bit(patients.outcome(arm));
+            let counts = counts.get_mut(usize::from(j))?;
+            *y.of_mut(arm.of_mut(counts)) += 1;
+            Some((arm, false))
+        });
+        for (feature, counts) in self.features.iter_mut().zip(counts) {
+            let AnyFeature::Ledger(feature) = feature else { continue };
+            for (arm, [no, yes]) in Arm::BOTH.into_iter().zip(counts) {
+                feature.record_many(arm, 0, no, design.unit());
+                feature.record_many(arm, 1, yes, design.unit());
+            }
+        }
+        taken
+    }
+
+    /// Takes patients up to the end, or to the end of a batch. `take` plays one patient of a feature:
+    /// it returns the arm and whether a batch ended, or nothing if the feature is not of its design.
     #[inline(always)]
     fn run<P: AtOnce, C: Chance>(
         &mut self,
         patients: &mut P,
         chance: &mut C,
-        take: impl Fn(Half, &mut Feature, &mut P, &mut C) -> Option<(Arm, bool)>,
-    ) -> Result<bool, TrialError> {
-        // A loop for each half, so that it is not asked for with every patient.
-        match self.half {
-            Half::Explore => self.run_half(patients, chance, |f, p, c| take(Half::Explore, f, p, c)),
-            Half::Measure => self.run_half(patients, chance, |f, p, c| take(Half::Measure, f, p, c)),
-        }
-    }
-
-    #[inline(always)]
-    fn run_half<P: AtOnce, C: Chance>(
-        &mut self,
-        patients: &mut P,
-        chance: &mut C,
-        take: impl Fn(&mut Feature, &mut P, &mut C) -> Option<(Arm, bool)>,
-    ) -> Result<bool, TrialError> {
+        mut take: impl FnMut(u8, &mut AnyFeature, &mut P, &mut C) -> Option<(Arm, bool)>,
+    ) -> Result<(), TrialError> {
         while self.assigned < self.end {
             let feature = patients.feature(self.assigned + 1);
             let state = self.features.get_mut(usize::from(feature)).ok_or(TrialError::Feature)?;
-            let (arm, ended) = take(state, patients, chance).ok_or(TrialError::Feature)?;
+            let (arm, ended) = take(feature, state, patients, chance).ok_or(TrialError::Fault)?;
             self.assigned += 1;
             self.seen |= bit(feature);
             self.last = Some(arm);
             if ended {
-                return Ok(true);
+                break;
             }
         }
-        Ok(false)
-    }
-}
-
-/// A patient of `conse` and `dp-conse`.
-#[inline(always)]
-fn published<P: AtOnce, C: Chance>(
-    plan: &Plan,
-    steps: &impl Steps,
-) -> impl Fn(Half, &mut Feature, &mut P, &mut C) -> Option<(Arm, bool)> {
-    #[inline(always)]
-    move |half, feature, patients, chance| {
-        let Feature::Published(feature) = feature else { return None };
-        let choice = feature.choose(half, chance);
-        let y = u16::from(patients.outcome(choice.arm));
-        Some((choice.arm, feature.record(plan, half, choice, Some(y), steps, chance)))
-    }
-}
-
-/// A patient of `interim`.
-#[inline(always)]
-fn interim<P: AtOnce, C: Chance>(
-    plan: &Plan,
-) -> impl Fn(Half, &mut Feature, &mut P, &mut C) -> Option<(Arm, bool)> {
-    #[inline(always)]
-    move |half, feature, patients, chance| {
-        let Feature::Interim(feature) = feature else { return None };
-        let choice = feature.choose(half, chance);
-        feature.record(choice.arm, u16::from(patients.outcome(choice.arm)), plan.scale());
-        Some((choice.arm, false))
+        Ok(())
     }
 }

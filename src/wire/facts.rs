@@ -80,7 +80,7 @@ impl Claim {
     #[must_use]
     pub const fn of(design: Design) -> Self {
         match design {
-            Design::Interim => Self::Pure,
+            Design::Interim | Design::Uniform => Self::Pure,
             Design::Conse | Design::DpConse => Self::Unproven,
         }
     }

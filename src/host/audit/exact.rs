@@ -152,7 +152,7 @@ pub fn perform(
     for feature in 0..trial.plan().features() {
         match (view, trial.ledger(feature)) {
             (View::Arms, _) => {}
-            (View::Ledger, Some(ledger)) => seen.extend(ledger),
+            (View::Ledger, Some(ledger)) => seen.extend(ledger.cells.into_iter().flatten()),
             _ => {
                 let row = trial.estimate(feature).map_or([i64::MIN; 4], |estimate| {
                     let (effect, low, high, patients) = estimate.in_millionths();

@@ -99,7 +99,7 @@ fn published(design: Design, epsilon: f64, patients: u32) -> Option<Claim> {
     match design {
         Design::Conse => None,
         Design::DpConse => Some(Claim { epsilon, delta: 1.0 / f64::from(patients) }),
-        Design::Interim => Some(Claim { epsilon, delta: 0.0 }),
+        Design::Interim | Design::Uniform => Some(Claim { epsilon, delta: 0.0 }),
     }
 }
 
@@ -203,7 +203,7 @@ fn patient(text: &str, plan: &Plan) -> Patient {
 #[must_use]
 pub fn families(design: Design) -> Vec<Family> {
     match design {
-        Design::Interim => interim(),
+        Design::Interim | Design::Uniform => interim(),
         Design::DpConse => vec![lengths()],
         Design::Conse => vec![Family::one(
             "outcomes all 0",
@@ -292,7 +292,7 @@ pub fn structured(design: Design) -> Vec<Finding> {
         Finding::new(design, Method::Structured, instance, published(design, epsilon, patients), loss)
     };
     match design {
-        Design::Conse => vec![],
+        Design::Conse | Design::Uniform => vec![],
         Design::Interim => [(1, 1, 0), (1, 1, 1), (100, 100, 0), (100, 30, 80)]
             .into_iter()
             .flat_map(|(scale, y, other)| [0.1, 1.0].map(|epsilon| (scale, y, other, epsilon)))

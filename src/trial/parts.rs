@@ -4,26 +4,24 @@
 //! nothing else. [`Trial::encode`] is all of them behind a version byte, little-endian:
 //!
 //! ```text
-//! version 1 | plan 33 | progress 12 | U x waiting 6 | M x (tally 33 | ledger 101)
+//! version 1 | plan 33 | progress 12 | U x waiting 4 | M x (tally 73 | ledger 70)
 //! ```
 //!
 //! A tally holds sums of outcomes (in `interim` noise is added to them ahead of the look); whoever sees a tally before
 //! and after one outcome sees that outcome, so a superseded tally must be wiped from storage.
 
-use super::{Last, Phase, Slot, Trial, Waiting};
-use crate::design::{
-    Arm, Choice, Feature, LEDGER_BYTES, Rules, TALLY_BYTES, Writer, arm_byte, arm_from_byte, conse, interim,
-};
-use crate::plan::{PLAN_BYTES, Plan, take};
+use super::waiting::WAITING_BYTES;
+use super::{Last, Phase, Trial};
+use crate::codec::{Reader, Writer};
+use crate::design::{AnyFeature, LEDGER_BYTES, TALLY_BYTES, arm_byte, arm_from_byte};
+use crate::plan::{PLAN_BYTES, Plan};
 
 /// Version of the byte form.
-pub const STATE_VERSION: u8 = 2;
+pub const STATE_VERSION: u8 = 3;
 /// Bytes of [`Part::Progress`].
 pub const PROGRESS_BYTES: usize = 12;
-/// Bytes of [`Part::Waiting`].
-pub const WAITING_BYTES: usize = 6;
 /// Bytes of the largest part.
-pub const MAX_PART_BYTES: usize = LEDGER_BYTES;
+pub const MAX_PART_BYTES: usize = if TALLY_BYTES > LEDGER_BYTES { TALLY_BYTES } else { LEDGER_BYTES };
 
 /// A piece of the state that is stored on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,20 +103,18 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// Bytes of a part under this plan.
     #[must_use]
     pub const fn length(&self, part: Part) -> usize {
-        match (part, &self.rules) {
-            (Part::Progress, _) => PROGRESS_BYTES,
-            (Part::Waiting(_), _) => WAITING_BYTES,
-            (Part::Tally(_), Rules::Interim(_)) => interim::TALLY,
-            (Part::Tally(_), _) => conse::TALLY,
-            (Part::Ledger(_), Rules::Interim(_)) => interim::LEDGER,
-            (Part::Ledger(_), _) => conse::LEDGER,
+        match part {
+            Part::Progress => PROGRESS_BYTES,
+            Part::Waiting(_) => WAITING_BYTES,
+            Part::Tally(_) => self.design.tally_bytes(),
+            Part::Ledger(_) => self.design.ledger_bytes(),
         }
     }
 
     /// Does nobody wait in this slot?
     #[must_use]
     pub fn is_free(&self, slot: u16) -> bool {
-        self.waiting.get(usize::from(slot)).is_none_or(|entry| entry.patient() == 0)
+        self.waiting.is_free(slot)
     }
 
     /// Bytes of a part in the fixed byte form, the same under every plan.
@@ -144,21 +140,20 @@ impl<const M: usize, const U: usize> Trial<M, U> {
                 PROGRESS_BYTES
             }
             Part::Waiting(slot) => {
-                let entry = self.waiting.get(usize::from(slot)).copied().unwrap_or(Slot::FREE);
-                let [used @ .., _, _] = entry.0.to_le_bytes();
-                Writer(out).put(&used);
+                Writer(out).put(&self.waiting.encode(slot));
                 WAITING_BYTES
             }
             Part::Tally(j) => {
                 if let Some(feature) = self.features.get(usize::from(j)) {
-                    let waiting = if self.rules.is_interim() { 0 } else { self.waiting_of(j) };
-                    feature.encode_tally(waiting, out);
+                    let waiting = if self.design.has_looks() { 0 } else { self.waiting_of(j) };
+                    // Features are made by the design, so the pair is right.
+                    let _ = self.design.encode_tally(feature, waiting, out);
                 }
                 self.length(part)
             }
             Part::Ledger(j) => {
                 if let Some(feature) = self.features.get(usize::from(j)) {
-                    feature.encode_ledger(out);
+                    let _ = self.design.encode_ledger(feature, out);
                 }
                 self.length(part)
             }
@@ -167,51 +162,43 @@ impl<const M: usize, const U: usize> Trial<M, U> {
 
     /// Takes a part back, in any order, into a trial made with the same plan. `None` if it cannot be one.
     #[must_use]
-    pub fn decode_part(&mut self, part: Part, mut bytes: &[u8]) -> Option<()> {
+    pub fn decode_part(&mut self, part: Part, bytes: &[u8]) -> Option<()> {
+        let mut bytes = Reader(bytes);
         match part {
             Part::Progress => {
-                let [phase, looks, arm, tagged] = take(&mut bytes)?;
+                let [phase, looks, arm, tagged] = bytes.take()?;
                 self.phase = *[Phase::Explore, Phase::Measure, Phase::Closed].get(usize::from(phase))?;
                 self.looks = looks;
-                self.assigned = u32::from_le_bytes(take(&mut bytes)?);
+                self.assigned = u32::from_le_bytes(bytes.take()?);
                 if self.assigned > self.plan.patients() {
                     return None;
                 }
-                let tag = u32::from_le_bytes(take(&mut bytes)?);
+                let tag = u32::from_le_bytes(bytes.take()?);
                 self.last = arm_from_byte(arm)?.map(|arm| Last { arm, tag: (tagged == 1).then_some(tag) });
                 self.schedule();
                 Some(())
             }
-            Part::Waiting(slot) => {
-                let patient = u32::from_le_bytes(take(&mut bytes)?);
-                let [feature, mark] = take(&mut bytes)?;
-                if feature >= self.plan.features() || mark > 3 || patient > self.plan.patients() {
-                    return None;
-                }
-                let choice = Choice { arm: Arm::from_bit(mark & 1 == 1), counts: mark & 2 != 0 };
-                let entry = self.waiting.get_mut(usize::from(slot))?;
-                self.unresolved -= u16::from(entry.patient() != 0);
-                *entry = Slot::new(Waiting { patient, feature, choice });
-                self.unresolved += u16::from(patient != 0);
-                Some(())
+            Part::Waiting(slot) => self.waiting.decode(slot, &self.plan, bytes),
+            Part::Tally(j) => {
+                self.design.decode_tally(self.features.get_mut(usize::from(j))?, bytes.0)
             }
-            Part::Tally(j) => self.features.get_mut(usize::from(j))?.decode_tally(bytes),
-            Part::Ledger(j) => self.features.get_mut(usize::from(j))?.decode_ledger(bytes),
+            Part::Ledger(j) => {
+                self.design.decode_ledger(self.features.get_mut(usize::from(j))?, bytes.0)
+            }
         }
     }
 
     /// How many patients of this half and this feature wait.
     fn waiting_of(&self, feature: u8) -> u32 {
         let before = if self.phase == Phase::Explore { 0 } else { self.plan.half() };
-        let waits = |slot: &&Slot| slot.patient() > before && slot.feature() == feature;
-        self.waiting.iter().filter(waits).count() as u32
+        self.waiting.count(feature, before)
     }
 
     /// To be called once, when all parts have been taken back: adds who waits to the features' counts.
     pub fn recount(&mut self) {
         for j in 0..self.plan.features() {
             let waiting = self.waiting_of(j);
-            if let Some(Feature::Published(feature)) = self.features.get_mut(usize::from(j)) {
+            if let Some(AnyFeature::Published(feature)) = self.features.get_mut(usize::from(j)) {
                 feature.count_waiting(waiting);
             }
         }
@@ -246,16 +233,15 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// Reads the whole state back; `None` if the bytes are not one.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut rest = bytes.get(..Self::STATE_BYTES)?;
-        let [version] = take(&mut rest)?;
-        if version != STATE_VERSION {
+        let mut bytes = Reader(bytes.get(..Self::STATE_BYTES)?);
+        if bytes.take()? != [STATE_VERSION] {
             return None;
         }
-        let mut trial = Self::new(Plan::decode(&take(&mut rest)?)?).ok()?;
+        let mut trial = Self::new(Plan::decode(&bytes.take()?)?).ok()?;
         for part in Self::parts() {
-            let (head, tail) = rest.split_at_checked(Self::slot_length(part))?;
+            let (head, tail) = bytes.0.split_at_checked(Self::slot_length(part))?;
             trial.decode_part(part, head)?;
-            rest = tail;
+            bytes.0 = tail;
         }
         trial.recount();
         trial.touched = Touched::NOTHING;

@@ -6,23 +6,31 @@
 //!   caller's answer cannot tell whether there was one before.
 //! * At most `U` patients wait for their outcome; one more is refused until some are resolved.
 //! * Outcomes are folded into sums when they come. No individual outcome is kept.
-//! * A look falls right after its patient count, whatever comes next: every operation first does a look that is due.
-//!   (The paper's designs have no looks; they turn to the second half when patient half+1 is assigned, so that all
-//!   outcomes of the first half may count.)
+//! * A look falls right after the operation that resolved (recorded or wrote off) the patient of its
+//!   count: every operation first does a look that is due. (The paper's designs have no looks; they
+//!   turn to the second half when patient half+1 is assigned, so that all outcomes of the first half
+//!   may count.)
 //! * No plan that [`Plan`] lets through and no sequence of calls panics or overflows.
 
 use crate::chance::Chance;
 use crate::design::conse::Conse;
-use crate::design::interim::Schedule;
-use crate::design::{Arm, Choice, Feature, Half, Look, Rules};
+use crate::design::schedule::{self, LookKind};
+use crate::design::{AnyDesign, AnyFeature, Arm, Half, Look};
 use crate::estimate::Estimate;
-use crate::plan::{MAX_FEATURES, Plan};
+use crate::plan::{Design, MAX_FEATURES, Plan};
+use waiting::{Waiting, WaitingTable};
 
+#[cfg(feature = "host")]
 mod at_once;
-mod state;
+#[cfg(feature = "host")]
+mod inspect;
+mod parts;
+mod waiting;
 
+#[cfg(feature = "host")]
 pub use at_once::AtOnce;
-pub use state::{MAX_PART_BYTES, PROGRESS_BYTES, Part, STATE_VERSION, Touched, WAITING_BYTES};
+pub use parts::{MAX_PART_BYTES, PROGRESS_BYTES, Part, STATE_VERSION, Touched};
+pub use waiting::WAITING_BYTES;
 
 /// Where a trial stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,45 +82,8 @@ pub enum TrialError {
     Unknown,
     /// The outcome is above the scale.
     Range,
-}
-
-/// A patient whose outcome has not come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Waiting {
-    patient: u32,
-    feature: u8,
-    choice: Choice,
-}
-
-/// A place for a waiting patient, free if its patient is 0. One word, so that what has just been written can be read
-/// back at once: a processor stalls on reading several small writes as one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Slot(u64);
-
-impl Slot {
-    const FREE: Self = Self(0);
-
-    #[inline]
-    const fn new(w: Waiting) -> Self {
-        let choice = (w.choice.arm as u64) | (w.choice.counts as u64) << 1;
-        Self(w.patient as u64 | (w.feature as u64) << 32 | choice << 40)
-    }
-
-    #[inline]
-    const fn patient(self) -> u32 {
-        self.0 as u32
-    }
-
-    #[inline]
-    const fn feature(self) -> u8 {
-        (self.0 >> 32) as u8
-    }
-
-    #[inline]
-    const fn waiting(self) -> Waiting {
-        let choice = Choice { arm: Arm::from_bit(self.0 >> 40 & 1 == 1), counts: self.0 >> 41 & 1 == 1 };
-        Waiting { patient: self.patient(), feature: self.feature(), choice }
-    }
+    /// The state of a feature is of another design: memory is damaged.
+    Fault,
 }
 
 /// The last patient's arm, kept to answer a repeated request.
@@ -124,25 +95,25 @@ struct Last {
 
 /// A trial with room for `M` features and `U` waiting patients.
 #[derive(Clone, Debug)]
-pub struct Trial<const M: usize = 64, const U: usize = 128> {
+pub struct Trial<const M: usize = 64, const U: usize = 256> {
     plan: Plan,
-    rules: Rules,
+    design: AnyDesign,
     phase: Phase,
     assigned: u32,
     looks: u8,
-    /// Patient count of the next look or turn; [`NEVER`] when only the closing look is left.
+    /// Count of the next look (resolved patients) or turn (assigned patients); [`NEVER`] when only
+    /// the closing look is left.
     next_look: u32,
     last: Option<Last>,
-    unresolved: u16,
-    waiting: [Slot; U],
-    features: [Feature; M],
+    waiting: WaitingTable<U>,
+    features: [AnyFeature; M],
     touched: Touched,
 }
 
 const NEVER: u32 = u32::MAX;
 
 impl<const M: usize, const U: usize> Trial<M, U> {
-    const CAPACITY: () = assert!(M >= 1 && M <= MAX_FEATURES as usize && U >= 1 && U < u16::MAX as usize);
+    const CAPACITY: () = assert!(M >= 1 && M <= MAX_FEATURES as usize);
 
     /// Room for a trial: closed, with no patients. A small machine makes it in place, once, and then only
     /// [restarts](Self::restart) it, because the whole is too large to pass through the stack.
@@ -151,15 +122,14 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         let () = Self::CAPACITY;
         Self {
             plan: Plan::LEAST,
-            rules: Rules::Conse(Conse),
+            design: AnyDesign::Conse(Conse),
             phase: Phase::Closed,
             assigned: 0,
             looks: 0,
             next_look: NEVER,
             last: None,
-            unresolved: 0,
-            waiting: [Slot::FREE; U],
-            features: [Feature::VACANT; M],
+            waiting: WaitingTable::new(),
+            features: [AnyFeature::VACANT; M],
             touched: Touched::NOTHING,
         }
     }
@@ -183,11 +153,12 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             return Err(TrialError::Capacity);
         }
         self.plan = plan;
-        self.rules = Rules::new(&plan);
-        self.phase = Phase::Explore;
-        (self.assigned, self.looks, self.last, self.unresolved) = (0, 0, None, 0);
-        self.waiting.iter_mut().for_each(|slot| *slot = Slot::FREE);
-        let fresh = self.rules.feature();
+        self.design = AnyDesign::new(&plan);
+        // A fixed trial measures from its first patient.
+        self.phase = if plan.design() == Design::Uniform { Phase::Measure } else { Phase::Explore };
+        (self.assigned, self.looks, self.last) = (0, 0, None);
+        self.waiting.clear();
+        let fresh = self.design.feature();
         self.features.iter_mut().for_each(|feature| *feature = fresh);
         let features = u64::MAX >> (u64::BITS - M as u32);
         self.touched = Touched { progress: true, slots: (0, U as u16), tallies: features, ledgers: features };
@@ -196,7 +167,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     }
 
     /// The features the plan has.
-    fn used(&mut self) -> &mut [Feature] {
+    fn used(&mut self) -> &mut [AnyFeature] {
         let used = usize::from(self.plan.features());
         self.features.get_mut(..used).unwrap_or(&mut [])
     }
@@ -214,7 +185,12 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// Patients whose outcome has not come.
     #[must_use]
     pub const fn unresolved(&self) -> u16 {
-        self.unresolved
+        self.waiting.len()
+    }
+    /// Patients whose outcome was recorded or written off.
+    #[must_use]
+    pub fn resolved(&self) -> u32 {
+        self.assigned.saturating_sub(self.waiting.len().into())
     }
     /// Where the trial stands.
     #[must_use]
@@ -226,7 +202,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     pub const fn looks(&self) -> u8 {
         self.looks
     }
-    /// The patient count of the next planned look; `None` when only the closing one is left.
+    /// The count of resolved patients at which the next planned look falls (for the paper's designs,
+    /// of assigned patients at the turn); `None` when only the closing look is left.
     #[must_use]
     pub fn next_look(&self) -> Option<u32> {
         (self.phase != Phase::Closed && self.next_look != NEVER).then_some(self.next_look)
@@ -253,12 +230,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     }
 
     fn schedule(&mut self) {
-        let next = if self.rules.is_interim() {
-            Schedule::next(&self.plan, self.looks)
-        } else {
-            (self.looks == 0).then_some(self.plan.half())
-        };
-        self.next_look = next.unwrap_or(NEVER);
+        self.next_look = self.design.next_look(&self.plan, self.looks).unwrap_or(NEVER);
     }
 
     /// The stored arm, if the last patient is `patient` and was assigned with this very tag.
@@ -286,7 +258,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             Err(TrialError::Complete)
         } else if feature >= self.plan.features() {
             Err(TrialError::Feature)
-        } else if usize::from(self.unresolved) >= U {
+        } else if usize::from(self.waiting.len()) >= U {
             Err(TrialError::Full)
         } else {
             Ok(())
@@ -308,42 +280,19 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             self.look(chance);
         }
         self.admits(feature)?;
+        let patient = self.assigned + 1;
+        let vacancy = self.waiting.vacancy(patient).ok_or(TrialError::Full)?;
         if self.turns_next() {
             self.turn(chance);
         }
         let state = self.features.get_mut(usize::from(feature)).ok_or(TrialError::Feature)?;
-        let choice = self.rules.choose(state, self.phase.half(), chance);
-        self.assigned += 1;
-        let patient = self.assigned;
-        // There is room: `admits` has seen to it.
-        let slot = self.find(0, patient).unwrap_or(0);
-        if let Some(entry) = self.waiting.get_mut(slot) {
-            *entry = Slot::new(Waiting { patient, feature, choice });
-        }
-        self.unresolved += 1;
+        let choice = self.design.choose(state, self.phase.half(), chance);
+        self.assigned = patient;
+        let slot = self.waiting.fill(vacancy, Waiting { patient, feature, choice });
         self.last = Some(Last { arm: choice.arm, tag });
         self.touched.progress = true;
-        self.touched.touch_slot(slot as u16);
+        self.touched.touch_slot(slot);
         Ok(choice.arm)
-    }
-
-    /// The slot of a waiting patient, or for 0 a free one. Patients arrive and are resolved in about the same order, so
-    /// it is mostly the slot of `near`, the number of the patient it is or will be of.
-    #[inline]
-    fn find(&self, patient: u32, near: u32) -> Option<usize> {
-        let start = near as usize % U;
-        let is = |slot: &usize| self.waiting.get(*slot).is_some_and(|entry| entry.patient() == patient);
-        if is(&start) { Some(start) } else { (start + 1..U).chain(0..start).find(is) }
-    }
-
-    /// Takes a waiting patient out of the table.
-    #[inline]
-    fn resolve(&mut self, patient: u32) -> Option<Waiting> {
-        let slot = self.find(patient, patient)?;
-        let entry = core::mem::replace(self.waiting.get_mut(slot)?, Slot::FREE);
-        self.unresolved -= 1;
-        self.touched.touch_slot(slot as u16);
-        Some(entry.waiting())
     }
 
     /// Records the outcome of an assigned patient; a repeat is ignored.
@@ -355,7 +304,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         if y > self.plan.scale() {
             return Err(TrialError::Range);
         }
-        self.settle(patient, Some(y), chance)
+        self.resolve(patient, Some(y), chance)
     }
 
     /// Writes off the outcome of an assigned patient; a repeat is ignored.
@@ -363,39 +312,47 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// # Errors
     /// `Unknown` for a patient not yet assigned.
     pub fn lost(&mut self, patient: u32, chance: &mut impl Chance) -> Result<(), TrialError> {
-        self.settle(patient, None, chance)
+        self.resolve(patient, None, chance)
     }
 
     #[inline]
-    fn settle(&mut self, patient: u32, y: Option<u16>, chance: &mut impl Chance) -> Result<(), TrialError> {
+    fn resolve(&mut self, patient: u32, y: Option<u16>, chance: &mut impl Chance) -> Result<(), TrialError> {
         if patient == 0 || patient > self.assigned {
             return Err(TrialError::Unknown);
         }
         if self.look_due() {
             self.look(chance);
         }
-        if let Some(waiting) = self.resolve(patient) {
-            self.record(waiting, y, chance);
+        match self.waiting.take(patient) {
+            None => Ok(()),
+            Some((slot, waiting)) => {
+                self.touched.touch_slot(slot);
+                self.record(waiting, y, chance)
+            }
         }
-        Ok(())
     }
 
     /// Folds an outcome, or its loss, into the state of its feature.
     #[inline]
-    fn record(&mut self, waiting: Waiting, y: Option<u16>, chance: &mut impl Chance) {
+    fn record(
+        &mut self,
+        waiting: Waiting,
+        y: Option<u16>,
+        chance: &mut impl Chance,
+    ) -> Result<(), TrialError> {
         let Waiting { patient, feature, choice } = waiting;
-        // Touched by a loss, a late outcome and the last of a batch alike, so that storage cannot tell them apart.
+        // Marked for a loss, a late outcome and the last of a batch alike, so that storage cannot
+        // tell them apart.
         self.touched.tallies |= bit(feature);
-        if !self.rules.is_interim() {
-            self.touched.ledgers |= bit(feature);
-        }
         let half = self.phase.half();
-        if half == Half::Measure && patient <= self.plan.half() {
-            return;
+        if !self.design.has_looks() {
+            self.touched.ledgers |= bit(feature);
+            if half == Half::Measure && patient <= self.plan.half() {
+                return Ok(());
+            }
         }
-        if let Some(state) = self.features.get_mut(usize::from(feature)) {
-            self.rules.record(state, &self.plan, half, choice, y, chance);
-        }
+        let state = self.features.get_mut(usize::from(feature)).ok_or(TrialError::Fault)?;
+        self.design.record(state, &self.plan, half, choice, y, chance).ok_or(TrialError::Fault)
     }
 
     /// Is a look due before anything else?
@@ -403,22 +360,22 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     #[must_use]
     pub fn look_due(&self) -> bool {
         // What is rarely true comes first: this is asked twice a patient.
-        let last = self.assigned == self.plan.patients() && self.unresolved == 0;
-        (self.assigned == self.next_look || last) && self.rules.is_interim() && self.phase != Phase::Closed
+        let resolved = self.resolved();
+        let due = resolved == self.next_look || resolved == self.plan.patients();
+        due && self.design.has_looks() && self.phase != Phase::Closed
     }
 
     /// Will the next patient turn the trial to its second half, and so change every feature? (The paper's designs;
     /// `interim` turns in a look of its own.)
     #[must_use]
     pub fn turns_next(&self) -> bool {
-        self.assigned == self.next_look && !self.rules.is_interim() && self.phase == Phase::Explore
+        self.assigned == self.next_look && !self.design.has_looks() && self.phase == Phase::Explore
     }
 
-    /// Does the look that is due; nothing otherwise. When every patient is in and resolved it is the closing one.
+    /// Does the look that is due; nothing otherwise. When every patient is resolved it is the closing one.
     #[cold]
     pub fn look(&mut self, chance: &mut impl Chance) {
-        // In a trial of a few patients several looks can fall on one count.
-        while self.look_due() && self.assigned == self.next_look {
+        if self.look_due() && self.resolved() == self.next_look {
             self.turn(chance);
         }
         if self.look_due() {
@@ -429,23 +386,20 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// The planned look or, for the paper's designs, the turn to the second half.
     #[cold]
     fn turn(&mut self, chance: &mut impl Chance) {
-        let at_half = self.assigned == self.plan.half();
-        let look = match (self.phase, at_half) {
-            (Phase::Explore, false) => Look::Explore,
-            (Phase::Explore, true) => Look::Turn,
-            _ => Look::Measure,
-        };
-        self.look_at_all(look, chance);
+        let at_half = self.next_look == self.plan.half();
+        self.look_at_all(schedule::kind(&self.plan, self.next_look), chance);
         if at_half {
             self.phase = Phase::Measure;
         }
         self.schedule();
     }
 
-    fn look_at_all(&mut self, look: Look, chance: &mut impl Chance) {
+    fn look_at_all(&mut self, kind: LookKind, chance: &mut impl Chance) {
+        let planned = self.next_look.min(self.plan.patients());
+        let look = Look { kind, count: self.resolved(), planned, assigned: self.assigned };
         let used = usize::from(self.plan.features());
         let features = self.features.get_mut(..used).unwrap_or(&mut []);
-        self.rules.look(features, &self.plan, look, chance);
+        self.design.look(features, &self.plan, &look, chance);
         self.looks = self.looks.saturating_add(1);
         self.touch_features();
     }
@@ -457,26 +411,27 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.touched.ledgers |= all;
     }
 
-    /// Ends the trial: who is unresolved is lost, the closing look is done. Nothing if it is closed already.
+    /// Ends the trial: patients who wait are lost, the closing look is done. Nothing if it is closed
+    /// already.
     pub fn close(&mut self, chance: &mut impl Chance) {
-        while self.look_due() && self.assigned == self.next_look {
+        if self.look_due() && self.resolved() == self.next_look {
             self.turn(chance);
         }
         if self.phase == Phase::Closed {
             return;
         }
-        for slot in 0..U {
-            let entry = self.waiting.get_mut(slot).map(|slot| core::mem::replace(slot, Slot::FREE));
-            if let Some(entry) = entry.filter(|slot| slot.patient() != 0) {
-                self.record(entry.waiting(), None, chance);
+        if self.design.has_looks() {
+            // Before the waiting patients are written off: the look counts who was resolved.
+            self.look_at_all(LookKind::Close, chance);
+        }
+        for slot in 0..U as u16 {
+            if let Some(waiting) = self.waiting.empty(slot) {
+                // A loss changes nothing that the close keeps; a damaged feature shows in its estimate.
+                let _ = self.record(waiting, None, chance);
             }
         }
-        self.unresolved = 0;
         self.touched.slots = (0, U as u16);
-        if self.rules.is_interim() && self.phase == Phase::Measure {
-            self.look_at_all(Look::Measure, chance);
-        }
-        self.used().iter_mut().for_each(Feature::wipe);
+        self.used().iter_mut().for_each(AnyFeature::wipe);
         self.phase = Phase::Closed;
         self.touch_features();
     }
@@ -487,10 +442,10 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             return false;
         }
         let used = usize::from(self.plan.features());
-        self.rules.draw_ahead(self.features.get_mut(..used).unwrap_or(&mut []), chance)
+        self.design.draw_ahead(self.features.get_mut(..used).unwrap_or(&mut []), chance)
     }
 
-    fn feature(&self, feature: u8) -> Option<&Feature> {
+    fn feature(&self, feature: u8) -> Option<&AnyFeature> {
         let inside = feature < self.plan.features();
         self.features.get(usize::from(feature)).filter(|_| inside)
     }
@@ -498,32 +453,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// The measured effect of a feature, once there is one.
     #[must_use]
     pub fn estimate(&self, feature: u8) -> Option<Estimate> {
-        let looks = self.looks.saturating_sub(Schedule::explore_looks(&self.plan));
-        self.rules.estimate(self.feature(feature)?, &self.plan, looks)
-    }
-
-    /// The arm dropped in a feature; private in the paper's designs, a function of the ledger in `interim`.
-    #[must_use]
-    pub fn dropped(&self, feature: u8) -> Option<Arm> {
-        self.feature(feature)?.dropped()
-    }
-
-    /// The noisy ledger of a feature (`interim`): A0, B0, A1, B1. All that later arms and reports are made of.
-    #[must_use]
-    pub fn ledger(&self, feature: u8) -> Option<[i64; 4]> {
-        match self.feature(feature)? {
-            Feature::Interim(feature) => Some(feature.ledger()),
-            Feature::Published(_) => None,
-        }
-    }
-
-    /// Epoch and length of the present batch or trial of a feature (the paper's designs); for tests and audits.
-    #[must_use]
-    pub fn batch(&self, feature: u8) -> Option<(u8, u32)> {
-        match self.feature(feature)? {
-            Feature::Published(feature) => Some((feature.epoch(), feature.length())),
-            Feature::Interim(_) => None,
-        }
+        self.design.estimate(self.feature(feature)?, &self.plan)
     }
 }
 

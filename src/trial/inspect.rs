@@ -1,0 +1,37 @@
+//! What audit and tests may see of a trial, and a device never sends.
+
+use super::Trial;
+use crate::design::{AnyFeature, Arm, LedgerView};
+
+impl<const M: usize, const U: usize> Trial<M, U> {
+    /// The arm dropped in a feature (`conse`, `dp-conse`); private.
+    #[must_use]
+    pub fn dropped(&self, feature: u8) -> Option<Arm> {
+        self.feature(feature)?.dropped()
+    }
+
+    /// The leading arm of a settled feature (`interim`): a function of the ledger.
+    #[must_use]
+    pub fn leading(&self, feature: u8) -> Option<Arm> {
+        self.feature(feature)?.leading()
+    }
+
+    /// The noisy ledger of a feature (`interim`, `uniform`) and what was made of it: all that later
+    /// arms and reports depend on.
+    #[must_use]
+    pub fn ledger(&self, feature: u8) -> Option<LedgerView> {
+        match self.feature(feature)? {
+            AnyFeature::Ledger(feature) => Some(feature.inspect()),
+            AnyFeature::Published(_) => None,
+        }
+    }
+
+    /// Epoch and length of the present batch or trial of a feature (`conse`, `dp-conse`).
+    #[must_use]
+    pub fn batch(&self, feature: u8) -> Option<(u8, u32)> {
+        match self.feature(feature)? {
+            AnyFeature::Published(feature) => Some((feature.epoch(), feature.length())),
+            AnyFeature::Ledger(_) => None,
+        }
+    }
+}
