@@ -348,12 +348,7 @@ impl Feature {
 }
 
 /// T_min = max(ln n / epsilon, min_j f_j^(1-alpha)), then T_j of every feature (Algorithm 1, lines 17-20).
-pub(crate) fn turn(
-    features: &mut [AnyFeature],
-    plan: &Plan,
-    steps: &impl Steps,
-    chance: &mut impl Chance,
-) {
+pub(crate) fn turn(features: &mut [AnyFeature], plan: &Plan, steps: &impl Steps, chance: &mut impl Chance) {
     let floor = libm::log(f64::from(plan.patients())) / steps.epsilon();
     let least = each(features).map(|feature| feature.wish(plan)).fold(f64::INFINITY, f64::min);
     for feature in each(features) {

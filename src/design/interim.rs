@@ -215,11 +215,7 @@ impl LedgerDesign {
 
     /// `all`: outcomes that a feature with `outcomes` at `count` resolved patients has at the end.
     fn forecast(&self, outcomes: f64, count: u32) -> f64 {
-        if count == 0 {
-            self.expected
-        } else {
-            outcomes * self.patients / f64::from(count)
-        }
+        if count == 0 { self.expected } else { outcomes * self.patients / f64::from(count) }
     }
 
     /// c+: the first planned count from that of `look` on in which the feature takes part.

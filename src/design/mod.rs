@@ -254,9 +254,9 @@ impl AnyDesign {
 
     /// Draws the next look's noise for one feature that lacks it; false if none does.
     pub fn draw_ahead(&self, features: &mut [AnyFeature], chance: &mut impl Chance) -> bool {
-        features.iter_mut().any(|feature| {
-            paired!(self, feature, |_d, _f| false, _d.draw_ahead(_f, chance)).unwrap_or(false)
-        })
+        features
+            .iter_mut()
+            .any(|feature| paired!(self, feature, |_d, _f| false, _d.draw_ahead(_f, chance)).unwrap_or(false))
     }
 
     /// The measured effect of a feature.

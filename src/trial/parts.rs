@@ -179,12 +179,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
                 Some(())
             }
             Part::Waiting(slot) => self.waiting.decode(slot, &self.plan, bytes),
-            Part::Tally(j) => {
-                self.design.decode_tally(self.features.get_mut(usize::from(j))?, bytes.0)
-            }
-            Part::Ledger(j) => {
-                self.design.decode_ledger(self.features.get_mut(usize::from(j))?, bytes.0)
-            }
+            Part::Tally(j) => self.design.decode_tally(self.features.get_mut(usize::from(j))?, bytes.0),
+            Part::Ledger(j) => self.design.decode_ledger(self.features.get_mut(usize::from(j))?, bytes.0),
         }
     }
 

@@ -46,10 +46,8 @@ impl Slot {
 
     #[inline]
     const fn waiting(self) -> Waiting {
-        let choice = Choice {
-            arm: Arm::from_bit(self.0 >> ARM_BIT & 1 == 1),
-            mark: self.0 >> MARK_BIT & 1 == 1,
-        };
+        let choice =
+            Choice { arm: Arm::from_bit(self.0 >> ARM_BIT & 1 == 1), mark: self.0 >> MARK_BIT & 1 == 1 };
         let feature = (self.0 >> PATIENT_BITS) as u8 & (MAX_FEATURES - 1);
         Waiting { patient: self.patient(), feature, choice }
     }
