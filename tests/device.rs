@@ -564,6 +564,8 @@ fn the_noise_is_drawn_and_the_look_done_before_the_next_request() {
     assert_eq!(drawn, 3, "one step a feature");
     desk.assign(1, 0);
     desk.assign(2, 1);
+    desk.ask("OUTCOME 1 1");
+    desk.ask("LOST 2");
     assert_eq!(desk.device.rest(), Rest::Looked);
     assert!(desk.ask("STATUS").contains("phase=measure looks=1 next-look=close"));
 }

@@ -21,8 +21,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const FEATURES: u32 = 3;
 const PATIENTS: u32 = 40;
 const SCALE: u32 = 5;
-/// What the noisy ledger is made to show for t, whoever t is: in feature 0, in the cells A0 B0 A1 B1.
-const SHOWN: [i64; 4] = [1, 4, 0, 0];
+/// What the noisy ledger is made to show for t, whoever t is: in feature 0, in the cells E, F, G of arm 0.
+const SHOWN: [i64; 3] = [2, 8, 15];
+/// Cells of a window: E, F, G of both arms.
+const CELLS: u32 = 6;
 
 /// Everything about patient t.
 #[derive(Clone, Copy, Debug)]
@@ -37,14 +39,22 @@ struct Patient {
 }
 
 impl Patient {
-    /// The window of the ledger that t's outcome falls into; looks are at half and at the close.
-    fn window(self) -> Option<u32> {
-        let half = PATIENTS / 2;
-        match (self.number <= half, self.resolved_after < half) {
-            (true, true) => Some(0),
-            (true, false) => None,
-            (false, _) => Some(1),
-        }
+    /// The look that reads t's outcome: 0 at half, 1 at the close.
+    fn look(self) -> u32 {
+        u32::from(self.resolved_after > PATIENTS / 2)
+    }
+
+    /// Whether t was assigned after the look at half, by the biased coin of a settled feature.
+    fn biased(self) -> bool {
+        self.number > PATIENTS / 2 + 1
+    }
+
+    /// What t's outcome adds to E, F and G.
+    fn amounts(self) -> [i64; 3] {
+        let Some(y) = self.y.map(i64::from) else { return [0; 3] };
+        let scale = i64::from(SCALE);
+        let spread = y * (scale - y);
+        [scale * y - spread, 2 * spread, scale * (scale - y) - spread]
     }
 }
 
@@ -58,7 +68,7 @@ struct Script {
     made_up: bool,
     /// The patient being assigned.
     patient: u32,
-    /// Noise drawn so far: four cells a feature, all features a window.
+    /// Noise drawn so far.
     draws: u32,
 }
 
@@ -90,16 +100,20 @@ impl Script {
         if self.patient == self.t.number { self.t.coin } else { self.word(self.patient, 0) < p }
     }
 
+    /// The look at half reads the fair-coin windows of all features, the close both windows of each.
     fn noise(&mut self) -> i64 {
-        let (window, feature, cell) =
-            (self.draws / (4 * FEATURES), self.draws / 4 % FEATURES, self.draws as usize % 4);
+        let at_half = CELLS * FEATURES;
+        let (look, feature, biased) = match self.draws.checked_sub(at_half) {
+            None => (0, self.draws / CELLS, false),
+            Some(after) => (1, after / (2 * CELLS), after / CELLS % 2 == 1),
+        };
+        let (arm, cell) = (self.draws as usize / 3 % 2, self.draws as usize % 3);
         let mut noise = i64::from(self.word(0, self.draws + 1) % 41) - 20;
         self.draws += 1;
-        if self.made_up && self.t.window() == Some(window) {
-            noise += if feature == 0 { SHOWN[cell] } else { 0 };
-            let (y, is_b) = (self.t.y.map(i64::from), cell % 2 == 1);
-            if let (Some(y), true) = (y, feature == self.t.feature && cell / 2 == self.arm) {
-                noise -= if is_b { i64::from(SCALE) - y } else { y };
+        if self.made_up && self.t.look() == look && self.t.biased() == biased {
+            noise += if feature == 0 && arm == 0 { SHOWN[cell] } else { 0 };
+            if feature == self.t.feature && arm == self.arm {
+                noise -= self.t.amounts()[cell];
             }
         }
         noise
@@ -209,8 +223,9 @@ fn every_byte_but_ts_own_arm_is_the_same_whoever_t_is_in_the_second_half() {
     same(40, 40);
 }
 
+/// An outcome that comes after the look at half is read at the close, in the fair-coin window.
 #[test]
-fn an_outcome_that_comes_after_its_half_changes_no_byte() {
+fn late_outcomes_change_no_byte() {
     same(7, 21);
     same(20, 40);
 }

@@ -412,7 +412,7 @@ trials! {
         Act::Key, Ask("PLAN features=2 patients=400 epsilon=1", "OK trial="), Ward(1, 190),
         Ask("ASSIGN 191 0 00000001", "ARM 191 "), Ask("OUTCOME 191 1", "OK 191"), Ask("ASSIGN 192 1 00000002", "ARM 192 "), Idle,
         Ward(193, 199), Ask("ASSIGN 200 0 00000003", "ARM 200 "), Idle, Ask("OUTCOME 192 0", "OK 192"),
-        Ask("ASSIGN 201 1 00000004", "ARM 201 "), Ask("LOST 200", "OK 200"), Ask("OUTCOME 201 1", "OK 201"), Idle,
+        Ask("ASSIGN 201 1 00000004", "ARM 201 "), Ask("LOST 200", "OK 200"), Idle, Ask("OUTCOME 201 1", "OK 201"),
     ];
     the_paper_s_design_survives: [
         Act::Key, Ask("PLAN design=dp-conse features=2 patients=4 epsilon=1", "OK trial="),

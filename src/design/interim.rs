@@ -69,7 +69,7 @@
 
 use super::cells::{Cells, MAX_CELLS_BYTES, Sums, Unit};
 use super::schedule::{self, LookKind};
-use super::{Arm, Choice, Look};
+use super::{AnyFeature, Arm, Choice, Look};
 use crate::chance::{Chance, Fraction};
 use crate::codec::{Reader, Writer};
 use crate::estimate::Estimate;
@@ -273,35 +273,43 @@ impl LedgerDesign {
         expected * f64::min(zero, one) >= self.min_window()
     }
 
-    /// Adds the missing noise of the windows that the feature's next look reads; false if none was.
-    pub fn draw_ahead(&self, feature: &mut Feature, chance: &mut impl Chance) -> bool {
-        let biased = feature.leading.is_some() && !feature.biased.masked;
-        let missing = biased || !feature.fair.masked;
+    /// Adds the noise of a feature's next look to the windows that it reads, where it is missing.
+    fn mask(&self, feature: &mut Feature, chance: &mut impl Chance) {
         feature.fair.mask(self, chance);
         if feature.leading.is_some() {
             feature.biased.mask(self, chance);
         }
-        missing
+    }
+
+    /// The features, as a mask, that take part in the next planned look and lack its noise.
+    pub fn lacks_noise(&self, features: &mut [AnyFeature], look: &Look) -> u64 {
+        each(features).zip(0..).fold(0, |lacking, (feature, j)| {
+            let lacks = !feature.fair.masked || feature.leading.is_some() && !feature.biased.masked;
+            lacking | u64::from(lacks && self.takes_part(feature, look)) << (j & 63)
+        })
+    }
+
+    /// Adds the noise of the next look to the windows of one feature, ahead of the look.
+    pub fn draw_ahead(&self, feature: &mut AnyFeature, chance: &mut impl Chance) {
+        if let AnyFeature::Ledger(feature) = feature {
+            self.mask(feature, chance);
+        }
     }
 
     /// A look: windows of the features that take part join their ledgers and estimates, and features
-    /// settle.
-    pub fn look(
-        &self,
-        features: &mut [super::AnyFeature],
-        plan: &Plan,
-        look: &Look,
-        chance: &mut impl Chance,
-    ) {
-        let mut part = 0u64;
-        for (j, feature) in each(features).enumerate() {
-            if self.takes_part(feature, look) {
-                part |= 1 << (j & 63);
-                self.draw_ahead(feature, chance);
+    /// settle. Noise is drawn for the features of the next planned look first, then, at a close that
+    /// comes before it, for the others: the order does not depend on what was drawn ahead.
+    pub fn look(&self, features: &mut [AnyFeature], plan: &Plan, look: &Look, chance: &mut impl Chance) {
+        let upcoming = look.upcoming(plan);
+        for part in [&upcoming, look] {
+            for feature in each(features) {
+                if self.takes_part(feature, part) {
+                    self.mask(feature, chance);
+                }
             }
         }
-        for (j, feature) in each(features).enumerate() {
-            if part >> (j & 63) & 1 == 1 {
+        for feature in each(features) {
+            if self.takes_part(feature, look) {
                 feature.enter(self, plan, look);
                 let may_settle = matches!(look.kind, LookKind::Early | LookKind::Half);
                 if may_settle && feature.leading.is_none() {
@@ -569,9 +577,9 @@ impl Feature {
 }
 
 /// The features of a trial of this design.
-fn each(features: &mut [super::AnyFeature]) -> impl Iterator<Item = &mut Feature> {
+fn each(features: &mut [AnyFeature]) -> impl Iterator<Item = &mut Feature> {
     features.iter_mut().filter_map(|feature| match feature {
-        super::AnyFeature::Ledger(feature) => Some(feature),
-        super::AnyFeature::Published(_) => None,
+        AnyFeature::Ledger(feature) => Some(feature),
+        AnyFeature::Published(_) => None,
     })
 }

@@ -112,6 +112,15 @@ pub(crate) struct Look {
     pub assigned: u32,
 }
 
+impl Look {
+    /// The next planned look, for which noise is drawn ahead: this one unless it is an early close.
+    pub fn upcoming(&self, plan: &Plan) -> Self {
+        let planned = self.planned < plan.patients();
+        let kind = if planned { schedule::kind(plan, self.planned) } else { LookKind::Close };
+        Self { kind, count: self.planned, ..*self }
+    }
+}
+
 /// The state of one feature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum AnyFeature {
@@ -252,11 +261,19 @@ impl AnyDesign {
         }
     }
 
-    /// Draws the next look's noise for one feature that lacks it; false if none does.
-    pub fn draw_ahead(&self, features: &mut [AnyFeature], chance: &mut impl Chance) -> bool {
-        features
-            .iter_mut()
-            .any(|feature| paired!(self, feature, |_d, _f| false, _d.draw_ahead(_f, chance)).unwrap_or(false))
+    /// The features, as a mask, that take part in the next planned look and lack its noise.
+    pub fn lacks_noise(&self, features: &mut [AnyFeature], upcoming: &Look) -> u64 {
+        match self {
+            Self::Conse(_) | Self::DpConse(_) => 0,
+            Self::Ledger(design) => design.lacks_noise(features, upcoming),
+        }
+    }
+
+    /// Draws the noise of the next look for one feature.
+    pub fn draw_ahead(&self, feature: &mut AnyFeature, chance: &mut impl Chance) {
+        if let Self::Ledger(design) = self {
+            design.draw_ahead(feature, chance);
+        }
     }
 
     /// The measured effect of a feature.

@@ -104,6 +104,8 @@ pub struct Trial<const M: usize = 64, const U: usize = 256> {
     /// Count of the next look (resolved patients) or turn (assigned patients); [`NEVER`] when only
     /// the closing look is left.
     next_look: u32,
+    /// Features whose noise for the next look is still to be drawn ahead; `None` if not yet known.
+    lacking: Option<u64>,
     last: Option<Last>,
     waiting: WaitingTable<U>,
     features: [AnyFeature; M],
@@ -127,6 +129,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             assigned: 0,
             looks: 0,
             next_look: NEVER,
+            lacking: None,
             last: None,
             waiting: WaitingTable::new(),
             features: [AnyFeature::VACANT; M],
@@ -231,6 +234,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
 
     fn schedule(&mut self) {
         self.next_look = self.design.next_look(&self.plan, self.looks).unwrap_or(NEVER);
+        self.lacking = None;
     }
 
     /// The stored arm, if the last patient is `patient` and was assigned with this very tag.
@@ -395,8 +399,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     }
 
     fn look_at_all(&mut self, kind: LookKind, chance: &mut impl Chance) {
-        let planned = self.next_look.min(self.plan.patients());
-        let look = Look { kind, count: self.resolved(), planned, assigned: self.assigned };
+        let look = self.look_now(kind);
         let used = usize::from(self.plan.features());
         let features = self.features.get_mut(..used).unwrap_or(&mut []);
         self.design.look(features, &self.plan, &look, chance);
@@ -436,13 +439,26 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.touch_features();
     }
 
-    /// Draws the next look's noise for one more feature. False when all have theirs.
+    /// A look of this kind at the present counts.
+    fn look_now(&self, kind: LookKind) -> Look {
+        let planned = self.next_look.min(self.plan.patients());
+        Look { kind, count: self.resolved(), planned, assigned: self.assigned }
+    }
+
+    /// Draws the next look's noise for one more feature. False when all that take part have theirs.
     pub fn draw_ahead(&mut self, chance: &mut impl Chance) -> bool {
         if self.phase == Phase::Closed {
             return false;
         }
+        let upcoming = self.look_now(LookKind::Close).upcoming(&self.plan);
         let used = usize::from(self.plan.features());
-        self.design.draw_ahead(self.features.get_mut(..used).unwrap_or(&mut []), chance)
+        let features = self.features.get_mut(..used).unwrap_or(&mut []);
+        let design = &self.design;
+        let lacking = self.lacking.get_or_insert_with(|| design.lacks_noise(features, &upcoming));
+        let Some(feature) = features.get_mut(lacking.trailing_zeros() as usize) else { return false };
+        design.draw_ahead(feature, chance);
+        *lacking &= *lacking - 1;
+        true
     }
 
     fn feature(&self, feature: u8) -> Option<&AnyFeature> {
