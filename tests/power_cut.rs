@@ -404,7 +404,7 @@ trials! {
     ];
     an_erased_trial_and_a_second_plan_survive: [
         Act::Key, Ask("PLAN features=1 patients=2 epsilon=1", "OK trial="), Ask("ASSIGN 1 0 00000001", "ARM 1 "), Idle,
-        Ask("OUTCOME 1 1", "OK 1"), Order("CLOSE", "OK"), Order("ERASE", "OK"), Idle,
+        Ask("OUTCOME 1 1", "OK 1"), Idle, Order("CLOSE", "OK"), Order("ERASE", "OK"), Idle,
         Order("PLAN features=3 patients=4 epsilon=1/2", "OK trial="), Ask("ASSIGN 1 2 00000009", "ARM 1 "),
         Ask("OUTCOME 1 0", "OK 1"), Idle,
     ];
