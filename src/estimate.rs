@@ -6,29 +6,37 @@ const Z95: f64 = 1.959_963_984_540_054;
 /// A feature's treatment effect E[r | arm 1] - E[r | arm 0] with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The effect, in [-1, 1] up to noise.
+    /// The effect, in [-1, 1].
     pub effect: f64,
     /// Standard deviation of `effect`.
     pub deviation: f64,
-    /// Patients behind it, noisy where the true number is private.
+    /// Outcomes behind it, noisy where the true number is private.
     pub patients: f64,
+    /// The effect before it was cut to [-1, 1]: the middle of the interval.
+    middle: f64,
 }
 
 impl Estimate {
-    pub(crate) const fn new(effect: f64, deviation: f64, patients: f64) -> Self {
-        Self { effect, deviation, patients }
+    pub(crate) const fn new(middle: f64, deviation: f64, patients: f64) -> Self {
+        Self { effect: middle.clamp(-1.0, 1.0), deviation, patients, middle }
     }
 
-    /// Lower end of the interval; an effect is never below -1.
+    /// Lower end of the interval, in [-1, 1].
     #[must_use]
     pub fn low(&self) -> f64 {
-        f64::max(self.effect - Z95 * self.deviation, -1.0)
+        (self.middle - Z95 * self.deviation).clamp(-1.0, 1.0)
     }
 
-    /// Upper end of the interval; an effect is never above 1.
+    /// Upper end of the interval, in [-1, 1].
     #[must_use]
     pub fn high(&self) -> f64 {
-        f64::min(self.effect + Z95 * self.deviation, 1.0)
+        (self.middle + Z95 * self.deviation).clamp(-1.0, 1.0)
+    }
+
+    /// Whether the interval holds every effect there can be: the estimate says nothing.
+    #[must_use]
+    pub fn is_worthless(&self) -> bool {
+        self.low() <= -1.0 && self.high() >= 1.0
     }
 
     /// Effect, low, high in millionths (ends rounded outward) and whole patients: what a report carries.
@@ -49,10 +57,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_interval_is_rounded_outward_and_stays_within_what_an_effect_can_be() {
+    fn interval_is_rounded_outward_within_one() {
         let e = Estimate::new(0.25, 0.1, 12.4);
         assert_eq!(e.in_millionths(), (250_000, 54_003, 445_997, 12));
         let wide = Estimate::new(0.9, 1.0, -3.0);
         assert_eq!(wide.in_millionths(), (900_000, -1_000_000, 1_000_000, 0));
+        assert!(wide.is_worthless() && !e.is_worthless());
+        // Noise can carry an estimate far beyond 1; its interval stays ordered.
+        let beyond = Estimate::new(7.0, 1.0, 3.0);
+        assert_eq!(beyond.in_millionths(), (1_000_000, 1_000_000, 1_000_000, 3));
     }
 }

@@ -32,6 +32,7 @@ pub mod estimate;
 pub mod journal;
 pub mod noise;
 pub mod plan;
+pub mod ratio;
 pub mod trial;
 pub mod wire;
 

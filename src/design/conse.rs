@@ -16,10 +16,11 @@
 //! Means are compared in f64. IEEE division, multiplication and addition give the same bits on the board (in
 //! software) and on a host, and so do libm's logarithms and powers.
 
-use super::{AnyFeature, Arm, Choice, Half, Writer, arm_byte, arm_from_byte};
+use super::{AnyFeature, Arm, Choice, Half, arm_byte, arm_from_byte};
 use crate::chance::Chance;
+use crate::codec::{Reader, Writer};
 use crate::estimate::Estimate;
-use crate::plan::{Plan, take};
+use crate::plan::Plan;
 
 /// The constants of an epoch: R_e, h_e and c_e of the paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,6 +63,8 @@ pub trait Steps {
     fn estimate_noise(&self, chance: &mut impl Chance) -> i64;
     /// The variance of that noise, in outcome units.
     fn estimate_noise_variance(&self, length: u32) -> f64;
+    /// The noise on the number of outcomes behind an estimate.
+    fn count_noise(&self, chance: &mut impl Chance) -> i64;
 }
 
 /// Algorithm 1: no noise anywhere.
@@ -91,12 +94,15 @@ impl Steps for Conse {
     fn estimate_noise_variance(&self, _: u32) -> f64 {
         0.0
     }
+    fn count_noise(&self, _: &mut impl Chance) -> i64 {
+        0
+    }
 }
 
 /// Bytes of a tally: sums, counts, settled, resolved.
 pub(crate) const TALLY: usize = 2 * 8 + 2 * 4 + 4 + 4;
-/// Bytes of a ledger: epoch, dropped, estimated, length, estimate.
-pub(crate) const LEDGER: usize = 3 + 4 + 8;
+/// Bytes of a ledger: epoch, dropped, estimated, length, estimate, counted.
+pub(crate) const LEDGER: usize = 3 + 4 + 8 + 4;
 
 /// The state of one feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +121,8 @@ pub(crate) struct Feature {
     dropped: Option<Arm>,
     /// The estimate in units of 1/(T_j Y), once T_j patients are resolved.
     estimate: Option<i64>,
+    /// Outcomes behind the estimate, at least 1; noisy in Algorithm 2.
+    counted: u32,
 }
 
 impl Feature {
@@ -127,6 +135,7 @@ impl Feature {
         epoch: 0,
         dropped: None,
         estimate: None,
+        counted: 0,
     };
 
     #[cfg(feature = "host")]
@@ -298,16 +307,19 @@ impl Feature {
             let difference = self.mean(Arm::One, plan.scale()) - self.mean(Arm::Zero, plan.scale());
             let units = difference * f64::from(self.length) * f64::from(plan.scale());
             self.estimate = Some((libm::round(units) as i64).saturating_add(steps.estimate_noise(chance)));
+            let [zero, one] = self.counts.map(i64::from);
+            let counted = (zero + one).saturating_add(steps.count_noise(chance));
+            self.counted = counted.clamp(1, self.length.into()) as u32;
         }
     }
 
-    /// The estimate with its interval. The arms' variances are private, so the interval takes the largest
-    /// they can be, 1/4 each: 2 (1/4 + 1/4)/T, plus the noise.
+    /// The estimate with its interval. The arms' variances are private, so the interval takes the
+    /// largest they can be, 1/4 each: 2 (1/4 + 1/4) over the outcomes counted, plus the noise.
     pub fn estimate(&self, plan: &Plan, steps: &impl Steps) -> Option<Estimate> {
-        let length = f64::from(self.length);
-        let effect = self.estimate? as f64 / (length * f64::from(plan.scale()));
-        let variance = 1.0 / length + steps.estimate_noise_variance(self.length);
-        Some(Estimate::new(effect, libm::sqrt(variance), length))
+        let effect = self.estimate? as f64 / (f64::from(self.length) * f64::from(plan.scale()));
+        let counted = f64::from(self.counted);
+        let variance = 1.0 / counted + steps.estimate_noise_variance(self.length);
+        Some(Estimate::new(effect, libm::sqrt(variance), counted))
     }
 
     /// Patients who wait are not in it: they are in the table of waiting patients, so that assigning one need not
@@ -319,10 +331,11 @@ impl Feature {
         self.counts.iter().chain([&settled, &self.resolved]).for_each(|n| out.put(&n.to_le_bytes()));
     }
 
-    pub fn decode_tally(&mut self, mut bytes: &[u8]) -> Option<()> {
-        let mut sum = || take(&mut bytes).map(u64::from_le_bytes);
+    pub fn decode_tally(&mut self, bytes: &[u8]) -> Option<()> {
+        let mut bytes = Reader(bytes);
+        let mut sum = || bytes.take().map(u64::from_le_bytes);
         self.sums = [sum()?, sum()?];
-        let mut count = || take(&mut bytes).map(u32::from_le_bytes);
+        let mut count = || bytes.take().map(u32::from_le_bytes);
         self.counts = [count()?, count()?];
         self.seen = count()?;
         self.resolved = count()?;
@@ -334,15 +347,18 @@ impl Feature {
         out.put(&[self.epoch, arm_byte(self.dropped), u8::from(self.estimate.is_some())]);
         out.put(&self.length.to_le_bytes());
         out.put(&self.estimate.unwrap_or(0).to_le_bytes());
+        out.put(&self.counted.to_le_bytes());
     }
 
-    pub fn decode_ledger(&mut self, mut bytes: &[u8]) -> Option<()> {
-        let [epoch, dropped, estimated] = take(&mut bytes)?;
+    pub fn decode_ledger(&mut self, bytes: &[u8]) -> Option<()> {
+        let mut bytes = Reader(bytes);
+        let [epoch, dropped, estimated] = bytes.take()?;
         self.epoch = epoch;
         self.dropped = arm_from_byte(dropped)?;
-        self.length = u32::from_le_bytes(take(&mut bytes)?);
-        let estimate = i64::from_le_bytes(take(&mut bytes)?);
+        self.length = u32::from_le_bytes(bytes.take()?);
+        let estimate = i64::from_le_bytes(bytes.take()?);
         self.estimate = (estimated == 1).then_some(estimate);
+        self.counted = u32::from_le_bytes(bytes.take()?);
         Some(())
     }
 }

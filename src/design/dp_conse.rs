@@ -6,6 +6,9 @@
 //!   2/(epsilon T_j) (line 32). Here both are discrete: k/(R_e Y) and k/(T_j Y) with k of rate epsilon/(2Y), that
 //!   is the published scale on the grid of a sum over R_e (or T_j) outcomes.
 //!
+//! One draw is ours: the number of outcomes behind an estimate, which its interval needs where some
+//! are lost, gets discrete Laplace noise of rate epsilon/2.
+//!
 //! This is not private at the epsilon the paper states. `docs/privacy.md` says which claims fail and by how
 //! much, and `equipoise audit` computes it.
 
@@ -64,5 +67,8 @@ impl Steps for DpConse {
         // 2 b^2 with b = 2/(epsilon T).
         let scale = 2.0 / (self.epsilon * f64::from(length));
         2.0 * scale * scale
+    }
+    fn count_noise(&self, chance: &mut impl Chance) -> i64 {
+        chance.discrete_laplace(&self.lengths)
     }
 }

@@ -31,13 +31,13 @@ const MARGIN: u128 = 1 << (POINT - 50);
 
 /// L, the number of digits: the least with rate 2^L >= 8.
 pub(super) fn digits(rate: Rate) -> u32 {
-    let (num, den) = (u128::from(rate.num), u128::from(rate.den));
+    let (num, den) = (u128::from(rate.num()), u128::from(rate.den()));
     (0..MOST_DIGITS).find(|l| num << l >= LEAST_TAIL * den).unwrap_or(MOST_DIGITS)
 }
 
 /// Gives every lane from 0 to L with its threshold.
 pub(super) fn thresholds(rate: Rate, digits: u32, mut put: impl FnMut(u32, u64)) {
-    let (num, den) = (u128::from(rate.num), u128::from(rate.den));
+    let (num, den) = (u128::from(rate.num()), u128::from(rate.den()));
     let halvings = HALVINGS.saturating_sub(digits);
 
     let mut power = exp_minus(fraction(num, den << halvings) - (MARGIN >> halvings));

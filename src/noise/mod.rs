@@ -57,51 +57,7 @@ mod exponential;
 
 use rand_core::Rng;
 
-/// An exact rate `num/den` of a Laplace law, in lowest terms, from 2^-27 to 16.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rate {
-    num: u64,
-    den: u64,
-}
-
-impl Rate {
-    /// The least rate is 2^-27: a little below 1/1000 over 2 * 65535, the least a plan can ask for.
-    const LEAST_SHIFT: u32 = 27;
-    /// The least rate.
-    pub const LEAST: Self = Self { num: 1, den: 1 << Self::LEAST_SHIFT };
-    /// The greatest rate.
-    const GREATEST: u64 = 16;
-    /// The rates there are, for messages.
-    pub const ALLOWED: &str = "1/134217728..=16";
-
-    /// `num/den` in lowest terms, or `None` if it is below 2^-27 or above 16.
-    #[must_use]
-    pub const fn new(num: u64, den: u64) -> Option<Self> {
-        if den == 0 || (num as u128) << Self::LEAST_SHIFT < den as u128 || num / den > Self::GREATEST {
-            return None;
-        }
-        if num / den == Self::GREATEST && !num.is_multiple_of(den) {
-            return None;
-        }
-        let (mut a, mut b) = (num, den);
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        Some(Self { num: num / a, den: den / a })
-    }
-
-    /// Numerator in lowest terms, never 0.
-    #[must_use]
-    pub const fn num(self) -> u64 {
-        self.num
-    }
-
-    /// Denominator in lowest terms, never 0.
-    #[must_use]
-    pub const fn den(self) -> u64 {
-        self.den
-    }
-}
+pub use crate::ratio::Rate;
 
 /// Bits of a threshold.
 const ROWS: u32 = u64::BITS;

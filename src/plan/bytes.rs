@@ -1,0 +1,48 @@
+//! Plans as bytes: little-endian fields in the order of the keys.
+
+use super::{Design, Parameters, Plan};
+use crate::codec::{Reader, Writer};
+use crate::ratio::Ratio;
+
+/// Bytes of an encoded plan.
+pub const PLAN_BYTES: usize = 33;
+
+impl Plan {
+    /// The fixed byte form: little-endian, in the order of the keys.
+    #[must_use]
+    pub fn encode(&self) -> [u8; PLAN_BYTES] {
+        let p = &self.0;
+        let mut bytes = [0; PLAN_BYTES];
+        let mut out = Writer(&mut bytes);
+        out.put(&[p.design as u8, p.features]);
+        out.put(&p.patients.to_le_bytes());
+        out.put(&p.scale.to_le_bytes());
+        for ratio in [p.alpha, p.epsilon, p.beta] {
+            out.put(&ratio.num().to_le_bytes());
+            out.put(&ratio.den().to_le_bytes());
+        }
+        out.put(&[p.reports]);
+        bytes
+    }
+
+    /// Reads the byte form; `None` if it is not that of a plan.
+    #[must_use]
+    pub fn decode(bytes: &[u8; PLAN_BYTES]) -> Option<Self> {
+        let mut rest = Reader(bytes);
+        let [design, features] = rest.take()?;
+        let patients = u32::from_le_bytes(rest.take()?);
+        let scale = u16::from_le_bytes(rest.take()?);
+        let mut ratio = || Ratio::new(u32::from_le_bytes(rest.take()?), u32::from_le_bytes(rest.take()?));
+        let (alpha, epsilon, beta) = (ratio()?, ratio()?, ratio()?);
+        let [reports] = rest.take()?;
+        let design = *Design::ALL.get(usize::from(design))?;
+        Self::new(Parameters { design, features, patients, scale, alpha, epsilon, beta, reports }).ok()
+    }
+}
+
+/// Splits the next `N` bytes off the front.
+pub(crate) fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (head, tail) = rest.split_first_chunk::<N>()?;
+    *rest = tail;
+    Some(*head)
+}

@@ -1,0 +1,262 @@
+//! The public parameters of a trial.
+//!
+//! A [`Plan`] is checked once, when it is made, and never again. All parameters are
+//! integers or exact rationals, so that two machines that read the same plan compute the same trial. It is
+//! read from `key=value` words (the `PLAN` request, a command line) or from any other list of pairs (a
+//! trial file), and printed back in one canonical form.
+//!
+//! | key | meaning | allowed | if absent |
+//! |---|---|---|---|
+//! | `design` | the algorithm | `conse`, `dp-conse`, `interim`, `uniform` | `interim` |
+//! | `features` | kinds of patient, M | 1..=64 | required |
+//! | `patients` | horizon, n | 2..=10000000 | required |
+//! | `scale` | largest outcome, Y | 1..=65535 | 1 |
+//! | `alpha` | 0: best estimate, 1: least regret | 0..=1 | 1/4 |
+//! | `epsilon` | privacy loss of one patient | 1/1000..=20 | required |
+//! | `beta` | two-sided level at which a look lets a feature leave the fair coin (`interim`) | 0..1, exclusive | 1/20 |
+//! | `reports` | planned reports inside the second half (`interim`, `uniform`) | 0..=8 | 0 |
+
+mod bytes;
+mod parse;
+
+use crate::ratio::Rate;
+use core::fmt;
+
+pub use crate::ratio::{MAX_DENOMINATOR, NotARatio, Ratio};
+pub use bytes::PLAN_BYTES;
+pub(crate) use bytes::take;
+pub use parse::{Excerpt, Key, PlanError};
+
+/// Most features a plan may have.
+pub const MAX_FEATURES: u8 = 64;
+/// Most patients a plan may have.
+pub const MAX_PATIENTS: u32 = 10_000_000;
+/// Most planned looks inside the second half.
+pub const MAX_REPORTS: u8 = 8;
+
+/// The algorithm of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Design {
+    /// Algorithm 1 of the paper; no privacy, host only.
+    Conse,
+    /// Algorithm 2 of the paper, as published.
+    DpConse,
+    /// Noisy ledgers at looks, adaptive; private by proof.
+    Interim,
+    /// A fixed trial with the noise of `interim`; private by the same proof.
+    Uniform,
+}
+
+impl Design {
+    /// All designs, in the order of their codes.
+    pub const ALL: [Self; 4] = [Self::Conse, Self::DpConse, Self::Interim, Self::Uniform];
+
+    /// The name used in plans and replies.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Conse => "conse",
+            Self::DpConse => "dp-conse",
+            Self::Interim => "interim",
+            Self::Uniform => "uniform",
+        }
+    }
+}
+
+impl fmt::Display for Design {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Parameters not yet checked: what [`Plan::new`] takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each is described in the table of the module header")]
+pub struct Parameters {
+    pub design: Design,
+    pub features: u8,
+    pub patients: u32,
+    pub scale: u16,
+    pub alpha: Ratio,
+    pub epsilon: Ratio,
+    pub beta: Ratio,
+    pub reports: u8,
+}
+
+/// The checked parameters of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan(Parameters);
+
+impl Plan {
+    /// The smallest plan; stands where no trial has been planned.
+    pub(crate) const LEAST: Self = Self(Parameters {
+        design: Design::Conse,
+        features: 1,
+        patients: 2,
+        scale: 1,
+        alpha: Ratio::ZERO,
+        epsilon: Ratio::ONE,
+        beta: Ratio::HALF,
+        reports: 0,
+    });
+
+    /// Checks every parameter once.
+    ///
+    /// # Errors
+    /// The first parameter out of its range.
+    pub fn new(p: Parameters) -> Result<Self, PlanError> {
+        let checks = [
+            (Key::Features, (1..=MAX_FEATURES).contains(&p.features)),
+            (Key::Patients, (2..=MAX_PATIENTS).contains(&p.patients)),
+            (Key::Scale, p.scale >= 1),
+            (Key::Alpha, p.alpha.at_most(1, 1)),
+            (Key::Epsilon, p.epsilon.at_most(20, 1) && !p.epsilon.is_below(1, 1000)),
+            (Key::Beta, p.beta.num() > 0 && p.beta.is_below(1, 1)),
+            (Key::Reports, p.reports <= MAX_REPORTS),
+        ];
+        for (key, good) in checks {
+            if !good {
+                let mut value = Excerpt::new();
+                // An excerpt that does not fit is cut; the key and the range still say what is wrong.
+                let _ = Self(p).write_value(key, &mut value);
+                return Err(PlanError::Value(key, value));
+            }
+        }
+        Ok(Self(p))
+    }
+
+    /// The algorithm.
+    #[must_use]
+    pub const fn design(&self) -> Design {
+        self.0.design
+    }
+    /// M, the number of features.
+    #[must_use]
+    pub const fn features(&self) -> u8 {
+        self.0.features
+    }
+    /// n, the horizon.
+    #[must_use]
+    pub const fn patients(&self) -> u32 {
+        self.0.patients
+    }
+    /// Y, the largest outcome.
+    #[must_use]
+    pub const fn scale(&self) -> u16 {
+        self.0.scale
+    }
+    /// The trade between estimate and regret.
+    #[must_use]
+    pub const fn alpha(&self) -> Ratio {
+        self.0.alpha
+    }
+    /// The privacy loss of one patient.
+    #[must_use]
+    pub const fn epsilon(&self) -> Ratio {
+        self.0.epsilon
+    }
+    /// The two-sided level at which a look lets a feature leave the fair coin.
+    #[must_use]
+    pub const fn beta(&self) -> Ratio {
+        self.0.beta
+    }
+    /// Planned looks inside the second half.
+    #[must_use]
+    pub const fn reports(&self) -> u8 {
+        self.0.reports
+    }
+    /// The patients of the first half, at least 1.
+    #[must_use]
+    pub const fn half(&self) -> u32 {
+        self.0.patients / 2
+    }
+    /// epsilon/(2Y): the rate of the noise on a sum of outcomes.
+    #[must_use]
+    pub const fn cell_rate(&self) -> Rate {
+        self.0.epsilon.half_over(self.0.scale as u32)
+    }
+    /// epsilon/2: the rate of the noise on a number of patients.
+    #[must_use]
+    pub const fn length_rate(&self) -> Rate {
+        self.0.epsilon.half_over(1)
+    }
+    /// The parameters, to change some and check again.
+    #[must_use]
+    pub const fn parameters(&self) -> Parameters {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    const GOOD: &str = "features=10 patients=20000 epsilon=1";
+
+    #[test]
+    fn a_plan_prints_in_canonical_form_and_reads_back() {
+        let plan = Plan::parse(GOOD).unwrap();
+        let text = plan.to_string();
+        assert_eq!(
+            text,
+            "design=interim features=10 patients=20000 scale=1 alpha=1/4 epsilon=1 beta=1/20 reports=0"
+        );
+        assert_eq!(Plan::parse(&text), Ok(plan));
+        assert_eq!(Plan::decode(&plan.encode()), Some(plan));
+    }
+
+    #[test]
+    fn the_longest_plan_fits_a_request_line() {
+        let text = "design=dp-conse features=64 patients=10000000 scale=65535 alpha=999999/1000000 \
+                    epsilon=999999/1000000";
+        assert!(Plan::parse(text).is_ok());
+        assert!("PLAN ".len() + text.len() + "*FFFF".len() <= 120);
+    }
+
+    #[test]
+    fn every_bad_value_is_named_with_its_key_and_the_allowed_range() {
+        for (word, message) in [
+            ("features=0", "features=0 allowed 1..=64"),
+            ("features=65", "features=65 allowed 1..=64"),
+            ("features=300", "features=300 allowed 1..=64"),
+            ("patients=1", "patients=1 allowed 2..=10000000"),
+            ("patients=10000001", "patients=10000001 allowed 2..=10000000"),
+            ("scale=0", "scale=0 allowed 1..=65535"),
+            ("scale=65536", "scale=65536 allowed 1..=65535"),
+            ("alpha=5/4", "alpha=5/4 allowed 0..=1"),
+            ("alpha=-1", "alpha=-1 allowed 0..=1"),
+            ("epsilon=1/1001", "epsilon=1/1001 allowed 1/1000..=20"),
+            ("epsilon=20.1", "epsilon=201/10 allowed 1/1000..=20"),
+            ("epsilon=1/0", "epsilon=1/0 allowed 1/1000..=20"),
+            ("epsilon=nan", "epsilon=nan allowed 1/1000..=20"),
+            ("beta=0", "beta=0 allowed 0..1 exclusive"),
+            ("beta=1", "beta=1 allowed 0..1 exclusive"),
+            ("reports=9", "reports=9 allowed 0..=8"),
+            ("design=best", "design=best allowed conse dp-conse interim uniform"),
+            ("colour=red", "colour is no key=value of a plan"),
+            ("words", "words is no key=value of a plan"),
+        ] {
+            let key = word.split('=').next().unwrap();
+            let rest = GOOD.split(' ').filter(|w| w.split('=').next() != Some(key));
+            let text = rest.chain([word]).fold(String::new(), |all, w| all + " " + w);
+            assert_eq!(Plan::parse(&text).unwrap_err().to_string(), message, "{text}");
+        }
+        assert_eq!(
+            Plan::parse("features=1 epsilon=1").unwrap_err().to_string(),
+            "patients missing allowed 2..=10000000"
+        );
+        assert_eq!(Plan::parse(&format!("{GOOD} epsilon=2")).unwrap_err().to_string(), "epsilon given twice");
+    }
+
+    #[test]
+    fn damaged_bytes_are_no_plan() {
+        let good = Plan::parse(GOOD).unwrap().encode();
+        assert_eq!(Plan::decode(&[0xFF; PLAN_BYTES]), None);
+        assert_eq!(Plan::decode(&[0; PLAN_BYTES]), None);
+        let mut bad = good;
+        bad[0] = 4;
+        assert_eq!(Plan::decode(&bad), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! Plans as text: `key=value` words, and one canonical form.
+
+use core::fmt;
+use core::str::FromStr;
+
+use super::{Design, Parameters, Plan};
+use crate::ratio::{NotARatio, Ratio, digits};
+
+/// The keys of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[allow(missing_docs, reason = "each is described in the table of the module header")]
+pub enum Key {
+    Design,
+    Features,
+    Patients,
+    Scale,
+    Alpha,
+    Epsilon,
+    Beta,
+    Reports,
+}
+
+impl Key {
+    /// All keys, in canonical order.
+    pub const ALL: [Self; 8] = [
+        Self::Design,
+        Self::Features,
+        Self::Patients,
+        Self::Scale,
+        Self::Alpha,
+        Self::Epsilon,
+        Self::Beta,
+        Self::Reports,
+    ];
+
+    /// The key as written.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Design => "design",
+            Self::Features => "features",
+            Self::Patients => "patients",
+            Self::Scale => "scale",
+            Self::Alpha => "alpha",
+            Self::Epsilon => "epsilon",
+            Self::Beta => "beta",
+            Self::Reports => "reports",
+        }
+    }
+
+    /// What may stand behind the key.
+    #[must_use]
+    pub const fn allowed(self) -> &'static str {
+        match self {
+            Self::Design => "conse dp-conse interim uniform",
+            Self::Features => "1..=64",
+            Self::Patients => "2..=10000000",
+            Self::Scale => "1..=65535",
+            Self::Alpha => "0..=1",
+            Self::Epsilon => "1/1000..=20",
+            Self::Beta => "0..1 exclusive",
+            Self::Reports => "0..=8",
+        }
+    }
+}
+
+/// The offending text of an error, cut to what a reply line can carry.
+pub type Excerpt = heapless::String<24>;
+
+fn excerpt(text: &str) -> Excerpt {
+    let mut cut = Excerpt::new();
+    for c in text.chars() {
+        if cut.push(c).is_err() {
+            break;
+        }
+    }
+    cut
+}
+
+/// Why a plan was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanError {
+    /// The value of a key is no number, or outside what is allowed.
+    Value(Key, Excerpt),
+    /// A key that must be given was not.
+    Missing(Key),
+    /// A key was given twice.
+    Twice(Key),
+    /// A word is not `key=value` with a known key.
+    Unknown(Excerpt),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(key, value) => write!(f, "{}={value} allowed {}", key.name(), key.allowed()),
+            Self::Missing(key) => write!(f, "{} missing allowed {}", key.name(), key.allowed()),
+            Self::Twice(key) => write!(f, "{} given twice", key.name()),
+            Self::Unknown(word) => write!(f, "{word} is no key=value of a plan"),
+        }
+    }
+}
+
+impl core::error::Error for PlanError {}
+
+impl Plan {
+    /// Reads `key=value` words separated by blanks.
+    ///
+    /// # Errors
+    /// The first word that cannot be taken, or a key that is missing.
+    pub fn parse(text: &str) -> Result<Self, PlanError> {
+        Self::from_pairs(text.split_ascii_whitespace().map(|word| word.split_once('=').unwrap_or((word, ""))))
+    }
+
+    /// Reads pairs of key and value.
+    ///
+    /// # Errors
+    /// The first pair that cannot be taken, or a key that is missing.
+    pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, PlanError> {
+        let (mut design, mut features, mut patients, mut scale) = (None, None, None, None);
+        let (mut alpha, mut epsilon, mut beta, mut reports) = (None, None, None, None);
+        for (name, value) in pairs {
+            let Some(key) = Key::ALL.into_iter().find(|key| key.name() == name) else {
+                return Err(PlanError::Unknown(excerpt(name)));
+            };
+            let bad = || PlanError::Value(key, excerpt(value));
+            let number = || digits(value).map_err(|NotARatio| bad());
+            let ratio = || value.parse::<Ratio>().map_err(|NotARatio| bad());
+            let fresh = match key {
+                Key::Design => {
+                    let found = Design::ALL.into_iter().find(|d| d.name() == value).ok_or_else(bad)?;
+                    design.replace(found).is_none()
+                }
+                Key::Features => features.replace(u8::try_from(number()?).map_err(|_| bad())?).is_none(),
+                Key::Patients => patients.replace(number()?).is_none(),
+                Key::Scale => scale.replace(u16::try_from(number()?).map_err(|_| bad())?).is_none(),
+                Key::Alpha => alpha.replace(ratio()?).is_none(),
+                Key::Epsilon => epsilon.replace(ratio()?).is_none(),
+                Key::Beta => beta.replace(ratio()?).is_none(),
+                Key::Reports => reports.replace(u8::try_from(number()?).map_err(|_| bad())?).is_none(),
+            };
+            if !fresh {
+                return Err(PlanError::Twice(key));
+            }
+        }
+        Self::new(Parameters {
+            design: design.unwrap_or(Design::Interim),
+            features: features.ok_or(PlanError::Missing(Key::Features))?,
+            patients: patients.ok_or(PlanError::Missing(Key::Patients))?,
+            scale: scale.unwrap_or(1),
+            alpha: alpha.unwrap_or(Ratio::QUARTER),
+            epsilon: epsilon.ok_or(PlanError::Missing(Key::Epsilon))?,
+            beta: beta.unwrap_or(Ratio::TWENTIETH),
+            reports: reports.unwrap_or(0),
+        })
+    }
+
+    pub(super) fn write_value(&self, key: Key, out: &mut impl fmt::Write) -> fmt::Result {
+        let p = &self.0;
+        match key {
+            Key::Design => out.write_str(p.design.name()),
+            Key::Features => write!(out, "{}", p.features),
+            Key::Patients => write!(out, "{}", p.patients),
+            Key::Scale => write!(out, "{}", p.scale),
+            Key::Alpha => write!(out, "{}", p.alpha),
+            Key::Epsilon => write!(out, "{}", p.epsilon),
+            Key::Beta => write!(out, "{}", p.beta),
+            Key::Reports => write!(out, "{}", p.reports),
+        }
+    }
+}
+
+impl fmt::Display for Plan {
+    /// The canonical `key=value` form, every key given.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, key) in Key::ALL.into_iter().enumerate() {
+            if i > 0 {
+                f.write_str(" ")?;
+            }
+            write!(f, "{}=", key.name())?;
+            self.write_value(key, f)?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Plan {
+    type Err = PlanError;
+    fn from_str(text: &str) -> Result<Self, PlanError> {
+        Self::parse(text)
+    }
+}
