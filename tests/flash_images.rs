@@ -13,8 +13,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 const WORDS: usize = PAGE * PAGES / 4;
+/// Words of a page header.
+const HEADER: usize = 6;
 /// The journal's present format.
-const FORMAT: u8 = 2;
+const FORMAT: u8 = 3;
 /// Images per seed; a seed is a unit of work.
 const PER_SEED: u64 = 1000;
 
@@ -62,6 +64,60 @@ fn a_single_flipped_bit_is_repaired_or_reported_and_never_changes_a_value() {
     println!("flipped bits: {} harmless, {} reported, 0 taken for something else", counts[0], counts[1]);
 }
 
+/// The newest page of a flash: its slot and its words.
+fn newest_page(flash: &Flash) -> (usize, &[u32]) {
+    let pages = flash.words().chunks(PAGE / 4).enumerate();
+    pages.filter(|(_, page)| page[0] != u32::MAX).max_by_key(|(_, page)| page[0]).unwrap()
+}
+
+/// Every way to change up to two bits of a word, and to make it blank or zero.
+fn changes(word: u32) -> impl Iterator<Item = u32> {
+    let one = (0..32).map(move |a| word ^ 1 << a);
+    let two = (0..32).flat_map(move |a| (0..a).map(move |b| word ^ 1 << a ^ 1 << b));
+    one.chain(two).chain([0, u32::MAX]).filter(move |changed| *changed != word)
+}
+
+/// No change of up to two bits of a word of the newest page, and no word that turns blank or zero,
+/// silently changes what is read.
+#[test]
+fn two_bits_never_change_values_silently() {
+    for (name, steps) in [
+        ("patients", &[Days(4)][..]),
+        ("a sweep and patients", &[Days(34)]),
+        ("a look and patients", &[Days(3), Look, Days(2)]),
+        ("a restarted trial", &[Days(5), Look, Erase, Days(2)]),
+        ("a page opened ahead", &[Days(9), Rest, Rest, Days(1)]),
+    ] {
+        let (flash, book) = image(steps);
+        let (slot, page) = newest_page(&flash);
+        let records = records(page);
+        assert!(records.len() >= 4, "{name}: {records:?}");
+        let judged = (0..PAGE / 4).into_par_iter().map(|at| {
+            let (mut same, mut reported) = (0, 0);
+            for changed in changes(page[at]) {
+                let mut flash = flash.clone();
+                flash.damage((slot * PAGE / 4 + at) * 4, page[at] ^ changed);
+                match mount(flash, SMALL) {
+                    Ok((_, found)) => {
+                        let what = || format!("{name}, word {at}: {:08x} to {changed:08x}", page[at]);
+                        assert!(found.values == book.values, "{}", what());
+                        same += 1;
+                    }
+                    Err((error, _)) => {
+                        assert_eq!(error, MountError::Damaged, "{name}, word {at}");
+                        reported += 1;
+                    }
+                }
+            }
+            [same, reported]
+        });
+        let sum = |a: [u32; 2], b: [u32; 2]| [a[0] + b[0], a[1] + b[1]];
+        let [same, reported] = judged.reduce(|| [0; 2], sum);
+        println!("{name}: {same} changed no value, {reported} reported, 0 changed one silently");
+        assert!(reported > 10_000, "{name}");
+    }
+}
+
 #[test]
 fn a_page_that_vanished_is_reported_if_it_was_needed() {
     let mut reported = 0;
@@ -103,7 +159,11 @@ fn other_formats_are_named_and_untouched() {
     for format in (1..=9).filter(|format| *format != FORMAT) {
         let mut flash = flash.clone();
         for page in 0..PAGES {
-            flash.damage(page * PAGE + 12, u32::from(b'0' + FORMAT ^ b'0' + format) << 24);
+            let words: Vec<u32> = flash.words()[page * PAGE / 4..][..HEADER].to_vec();
+            // The first two formats had a header of four words.
+            let summed = if format < 3 { 3 } else { 5 };
+            let sum = header_sum(&words[..summed]) ^ u32::from((b'0' + FORMAT) ^ (b'0' + format)) << 24;
+            flash.damage(page * PAGE + summed * 4, words[summed] ^ sum);
         }
         let (bytes, operations) = (flash.bytes(), flash.operations());
         let Err((error, flash)) = mount(flash, SMALL) else { panic!("mounted") };
@@ -121,24 +181,25 @@ fn a_region_of_the_wrong_size_is_refused() {
 }
 
 /// The checksum of a page header, so that nonsense gets past it.
-fn header_sum(words: [u32; 3]) -> u32 {
-    let bytes = [words[0], words[1] | 1 << 31, words[2]].map(u32::to_le_bytes);
-    let sum = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC).checksum(bytes.as_flattened());
-    sum ^ u32::from_le_bytes(*b"Eqj2") ^ u32::from(KEYS)
+fn header_sum(words: &[u32]) -> u32 {
+    let open = |(at, word): (usize, &u32)| if at == 1 { word | 1 << 31 } else { *word };
+    let bytes: Vec<u8> = words.iter().enumerate().map(open).flat_map(u32::to_le_bytes).collect();
+    let sum = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC).checksum(&bytes);
+    sum ^ u32::from_le_bytes(*b"Eqj3") ^ u32::from(KEYS)
 }
 
 #[test]
 fn a_page_header_has_the_checksum_that_nonsense_is_given_here() {
     let (flash, _) = image(&[Days(1)]);
     let headers = flash.words().chunks(PAGE / 4).filter(|page| page[0] != u32::MAX);
-    let right = headers.filter(|page| page[3] == header_sum([page[0], page[1], page[2]]));
+    let right = headers.filter(|page| page[5] == header_sum(&page[..5]));
     assert!(right.count() >= 2);
 }
 
 /// The records of a page, as their headers say.
 fn records(page: &[u32]) -> Vec<std::ops::Range<usize>> {
     let mut records = Vec::new();
-    let mut at = 4;
+    let mut at = HEADER;
     while at < page.len() && page[at] != u32::MAX {
         let end = at + (page[at] & 0xfff) as usize;
         records.push(at..end);
@@ -177,7 +238,7 @@ fn bytes_of_another_place_or_an_earlier_round_are_never_taken_for_what_was_commi
         for (page, (old, new)) in before.chunks(PAGE / 4).zip(now.chunks(PAGE / 4)).enumerate() {
             if old[0] != new[0] && old[0] != u32::MAX && new[0] != u32::MAX {
                 let mut flash = journal.clone().release();
-                for at in 4..PAGE / 4 {
+                for at in HEADER..PAGE / 4 {
                     flash.damage((page * PAGE / 4 + at) * 4, new[at] ^ old[at]);
                 }
                 if let Ok((_, found)) = mount(flash, SMALL) {
@@ -212,13 +273,13 @@ fn spoil(flash: &mut Flash, random: &mut Xoshiro256PlusPlus) {
             put(flash, at, flash.words()[at] & random.next_u32());
         }
         _ => {
-            let mut words = [flash.words()[page], flash.words()[page + 1], flash.words()[page + 2]];
-            words[below(random, 3)] = random.next_u32() >> (random.next_u32() % 32);
+            let mut words: [u32; 5] = flash.words()[page..page + 5].try_into().unwrap();
+            words[below(random, 5)] = random.next_u32() >> (random.next_u32() % 32);
             if below(random, 2) == 0 {
                 words[0] = words[0] / PAGES as u32 * PAGES as u32 + (page * 4 / PAGE) as u32;
             }
             words.into_iter().enumerate().for_each(|(at, word)| put(flash, page + at, word));
-            put(flash, page + 3, header_sum(words));
+            put(flash, page + 5, header_sum(&words));
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use super::model::{FLASH_PAGE, pac};
 use super::set;
+use crate::journal::JournalFlash;
 use core::ptr;
 use embedded_storage::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase, check_read,
@@ -78,24 +79,31 @@ impl NorFlash for Flash {
     }
 
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NorFlashErrorKind> {
-        check_write(self, offset, bytes.len())?;
-        let start = Self::address(offset) as *mut u32;
-        let write = |i, word| {
-            // SAFETY: inside the region and word-aligned, as just checked (the region starts on a page).
-            unsafe { start.add(i).write_volatile(word) };
-            self.wait();
-        };
-        set(&self.0.config, WRITE);
-        // SAFETY: four bytes are a word, whatever they are; the processor is little-endian, as the journal's words.
-        if let ([], words, []) = unsafe { bytes.align_to::<u32>() } {
-            words.iter().enumerate().for_each(|(i, word)| write(i, *word));
-        } else {
-            let words = bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes);
-            words.enumerate().for_each(|(i, word)| write(i, word));
-        }
-        set(&self.0.config, READ_ONLY);
-        Ok(())
+        if self.program(offset, bytes)? { Ok(()) } else { Err(NorFlashErrorKind::Other) }
     }
 }
 
 impl MultiwriteNorFlash for Flash {}
+
+impl JournalFlash for Flash {
+    fn program(&mut self, offset: u32, bytes: &[u8]) -> Result<bool, NorFlashErrorKind> {
+        check_write(self, offset, bytes.len())?;
+        let start = Self::address(offset) as *mut u32;
+        let write = |(i, word): (usize, u32)| {
+            // SAFETY: inside the region and word-aligned, as just checked (the region starts on a page).
+            unsafe { start.add(i).write_volatile(word) };
+            self.wait();
+            // SAFETY: the same word; volatile, because the NVMC changes it.
+            unsafe { start.add(i).read_volatile() == word }
+        };
+        set(&self.0.config, WRITE);
+        // SAFETY: four bytes are a word, whatever they are; the processor is little-endian, as the journal's words.
+        let good = if let ([], words, []) = unsafe { bytes.align_to::<u32>() } {
+            words.iter().copied().enumerate().all(write)
+        } else {
+            bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes).enumerate().all(write)
+        };
+        set(&self.0.config, READ_ONLY);
+        Ok(good)
+    }
+}

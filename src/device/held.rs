@@ -4,15 +4,16 @@
 //! key 0            custody                 38 bytes
 //! key 1            version, name, plan     42 bytes, or absent on a blank device
 //! key 2            the trial's progress
-//! keys 3..3+U      waiting patients        a superseded one is wiped from flash: it holds a feature and an arm
-//! then M times     tally                   wiped likewise: two in a row give away an outcome
+//! then M times     tally                   wiped from flash when superseded: two in a row give away an outcome
 //!                  ledger
+//! then U times     waiting patient         wiped likewise: it holds a feature and an arm
 //! ```
 //! A trial's parts are absent while there is no trial, and so are waiting entries without a patient and features that
 //! the plan does not have: who waits and how many features there are is public. Beginning and erasing a trial writes
 //! them all. They can be read only by a trial made from the plan, wherever in the log that stands, so values are read
-//! in two passes: first the plan, then the rest. Values left over from an earlier trial may make no sense to this one;
-//! that matters only if no newer value follows, so it is judged at the end ([`Held::finish`]).
+//! in two passes: first the plan, then the rest. Erasing a trial leaves none of its values on flash, so an older value is
+//! of the same trial, or absent. Whether the last one of a part that the plan has is absent is judged at the end
+//! ([`Held::finish`]).
 //!
 //! # Version
 //! The plan's first byte is [`STATE_VERSION`], the version of what all the other parts mean. If it is another one, the
@@ -21,7 +22,7 @@
 
 use super::custody::{CUSTODY_BYTES, Custody};
 use crate::design::Writer;
-use crate::journal::{BadPart, Keys, MAX_KEYS, MAX_PART, Parts};
+use crate::journal::{BadPart, MAX_KEYS, MAX_LONG_KEYS, MAX_PART, MAX_SHORT_PART, Parts, Place};
 use crate::plan::{PLAN_BYTES, Plan, take};
 use crate::trial::{
     MAX_PART_BYTES, PROGRESS_BYTES, Part, STATE_VERSION, Touched, Trial, TrialError, WAITING_BYTES,
@@ -31,10 +32,27 @@ use crate::wire::{Stored, TrialId};
 const CUSTODY: u16 = 0;
 const PLAN: u16 = 1;
 const PROGRESS: u16 = 2;
-const WAITING: u16 = 3;
+const TALLIES: u16 = 3;
 const PLAN_PART_BYTES: usize = 1 + size_of::<TrialId>() + PLAN_BYTES;
 
 const _: () = assert!(MAX_PART_BYTES <= MAX_PART && CUSTODY_BYTES <= MAX_PART && PLAN_PART_BYTES <= MAX_PART);
+const _: () = assert!(WAITING_BYTES <= MAX_SHORT_PART);
+
+/// Parts that the plan has and whose last value read from flash was absent; features one bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Missing {
+    progress: bool,
+    tallies: u64,
+    ledgers: u64,
+}
+
+/// The journal's RAM, for the secret parts.
+#[derive(Debug)]
+struct Places<const M: usize, const U: usize> {
+    custody: Place,
+    tallies: [Place; M],
+    waiting: [Place; U],
+}
 
 /// All durable state, with room for `M` features and `U` waiting patients.
 #[derive(Debug)]
@@ -50,19 +68,19 @@ pub struct Held<const M: usize = 64, const U: usize = 128> {
     all_touched: bool,
     /// The version of a plan written by another firmware.
     foreign: Option<Stored>,
-    /// Parts whose last value read from flash made no sense.
-    bad: Keys,
+    missing: Missing,
+    places: Places<M, U>,
     /// The first pass of reading, which takes the plan only.
     seeking_plan: bool,
 }
 
 impl<const M: usize, const U: usize> Held<M, U> {
     const COUNT: u16 = {
-        let count = WAITING as usize + U + 2 * M;
-        assert!(count <= MAX_KEYS);
+        let count = TALLIES as usize + 2 * M + U;
+        assert!(count <= MAX_KEYS as usize && Self::WAITING <= MAX_LONG_KEYS && M <= 64);
         count as u16
     };
-    const TALLIES: u16 = WAITING + U as u16;
+    const WAITING: u16 = TALLIES + 2 * M as u16;
 
     /// The state of a device fresh from the factory.
     pub const BLANK: Self = Self {
@@ -72,7 +90,12 @@ impl<const M: usize, const U: usize> Held<M, U> {
         custody_touched: false,
         all_touched: false,
         foreign: None,
-        bad: Keys::NONE,
+        missing: Missing { progress: false, tallies: 0, ledgers: 0 },
+        places: Places {
+            custody: Place::NEW,
+            tallies: [const { Place::NEW }; M],
+            waiting: [const { Place::NEW }; U],
+        },
         seeking_plan: false,
     };
 
@@ -81,19 +104,24 @@ impl<const M: usize, const U: usize> Held<M, U> {
         self.custody = Custody::NEW;
         self.forget();
         (self.custody_touched, self.all_touched, self.seeking_plan) = (false, false, false);
-        self.bad = Keys::NONE;
+        self.missing = Missing::default();
     }
 
-    /// Everything has been read from flash, which is not a change. Did it make sense?
+    /// Everything has been read from flash, which is not a change. Is it complete?
     pub(super) fn finish(&mut self) -> bool {
         self.trial.recount();
         self.settle();
-        self.bad.is_empty()
+        self.missing == Missing::default()
     }
 
     /// The version of what is on flash, if another firmware wrote it.
     pub(super) const fn foreign(&self) -> Option<Stored> {
         self.foreign
+    }
+
+    /// Another firmware wrote the flash, in another format.
+    pub(super) fn set_foreign(&mut self, stored: Stored) {
+        self.foreign = Some(stored);
     }
 
     pub(super) const fn custody(&self) -> &Custody {
@@ -159,21 +187,32 @@ impl<const M: usize, const U: usize> Held<M, U> {
     fn key(part: Part) -> u16 {
         match part {
             Part::Progress => PROGRESS,
-            Part::Waiting(slot) => WAITING + slot,
-            Part::Tally(j) => Self::TALLIES + 2 * u16::from(j),
-            Part::Ledger(j) => Self::TALLIES + 2 * u16::from(j) + 1,
+            Part::Waiting(slot) => Self::WAITING + slot,
+            Part::Tally(j) => TALLIES + 2 * u16::from(j),
+            Part::Ledger(j) => TALLIES + 2 * u16::from(j) + 1,
         }
     }
 
     /// The part of the trial behind a key.
     const fn part(key: u16) -> Part {
-        if key < WAITING {
-            Part::Progress
-        } else if key < Self::TALLIES {
-            Part::Waiting(key - WAITING)
-        } else {
-            let feature = ((key - Self::TALLIES) / 2) as u8;
-            if (key - Self::TALLIES).is_multiple_of(2) { Part::Tally(feature) } else { Part::Ledger(feature) }
+        if key >= Self::WAITING {
+            return Part::Waiting(key - Self::WAITING);
+        }
+        match key.checked_sub(TALLIES) {
+            None => Part::Progress,
+            Some(index) if index.is_multiple_of(2) => Part::Tally((index / 2) as u8),
+            Some(index) => Part::Ledger((index / 2) as u8),
+        }
+    }
+
+    /// Takes note that a part of the trial was read, or that it is absent.
+    fn note(&mut self, part: Part, absent: bool) {
+        let bit = |mask: u64, j: u8| (mask & !(1 << (j & 63))) | u64::from(absent) << (j & 63);
+        match part {
+            Part::Progress => self.missing.progress = absent,
+            Part::Waiting(_) => {}
+            Part::Tally(j) => self.missing.tallies = bit(self.missing.tallies, j),
+            Part::Ledger(j) => self.missing.ledgers = bit(self.missing.ledgers, j),
         }
     }
 
@@ -230,6 +269,10 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
         }
     }
 
+    fn longest(&self, key: u16) -> usize {
+        if self.id.is_some() && key >= Self::WAITING { WAITING_BYTES } else { self.length(key) }
+    }
+
     fn another_pass(&mut self, done: u8) -> bool {
         self.seeking_plan = done == 0;
         done < 2
@@ -242,26 +285,29 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
         if self.seeking_plan != (key == PLAN) {
             return Ok(());
         }
-        let good = match (key, self.id) {
+        match (key, self.id) {
             (CUSTODY, _) => Custody::decode(bytes).map(|custody| self.custody = custody),
             (PLAN, _) => self.decode_plan(bytes),
             (_, None) => Some(()),
             (_, Some(_)) => match (Self::part(key), bytes) {
                 (part @ Part::Waiting(_), []) => self.trial.decode_part(part, &[0; WAITING_BYTES]),
-                (Part::Tally(j) | Part::Ledger(j), []) => (j >= self.trial.plan().features()).then_some(()),
-                (part, _) => self.trial.decode_part(part, bytes),
+                (Part::Tally(j) | Part::Ledger(j), []) if j >= self.trial.plan().features() => Some(()),
+                (part, _) => {
+                    self.note(part, bytes.is_empty());
+                    if bytes.is_empty() { Some(()) } else { self.trial.decode_part(part, bytes) }
+                }
             },
-        };
-        match good {
-            Some(()) => self.bad.remove(key),
-            None => self.bad.insert(key),
         }
-        Ok(())
+        .ok_or(BadPart)
     }
 
-    fn secret(&self, key: u16) -> bool {
-        let waiting = (WAITING..Self::TALLIES).contains(&key);
-        key == CUSTODY || waiting || matches!(Self::part(key), Part::Tally(_))
+    fn secret(&self, key: u16) -> Option<&Place> {
+        match Self::part(key) {
+            Part::Waiting(slot) => self.places.waiting.get(usize::from(slot)),
+            Part::Tally(j) => self.places.tallies.get(usize::from(j)),
+            _ if key == CUSTODY => Some(&self.places.custody),
+            _ => None,
+        }
     }
 }
 
@@ -335,7 +381,7 @@ mod tests {
         fn decode(&mut self, _: u16, _: &[u8]) -> Result<(), BadPart> {
             Ok(())
         }
-        fn secret(&self, key: u16) -> bool {
+        fn secret(&self, key: u16) -> Option<&Place> {
             self.0.secret(key)
         }
     }

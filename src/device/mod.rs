@@ -35,14 +35,14 @@ pub use held::Held;
 
 use core::ops::DerefMut;
 
-use crate::journal::{self, Journal};
+use crate::journal::{self, Journal, JournalFlash, MountError};
 use crate::plan::{Design, Plan};
 use crate::trial::{Phase, TrialError};
 use crate::wire::{
-    self, Claim, Line, Lock, Micro, NextLook, Refusal, Reply, Request, Restart, Row, State, Status, Tag,
+    self, Claim, Line, Lock, Micro, NextLook, Refusal, Reply, Request, Restart, Row, State, Status, Stored,
+    Tag,
 };
 use custody::{Key, ReportMac, Session};
-use embedded_storage::nor_flash::MultiwriteNorFlash;
 use generator::{Generator, Seeded, bytes};
 use health::{Entropy, Monitored, RESEED_SAMPLES, START_SAMPLES};
 
@@ -79,7 +79,7 @@ pub struct Device<S, F, E, G = Generator> {
 impl<S, F, E, G, const M: usize, const U: usize> Device<S, F, E, G>
 where
     S: DerefMut<Target = Held<M, U>>,
-    F: MultiwriteNorFlash,
+    F: JournalFlash,
     E: Entropy,
     G: Seeded,
 {
@@ -115,8 +115,11 @@ where
     #[inline(never)]
     fn mount(&mut self) {
         self.held.clear();
-        let mounted = self.journal.as_mut().is_some_and(|journal| journal.recover(&mut *self.held).is_ok());
-        if !(mounted && self.held.finish()) {
+        let mounted = self.journal.as_mut().map(|journal| journal.recover(&mut *self.held));
+        if let Some(Err(MountError::OtherFormat(format))) = mounted {
+            self.held.set_foreign(Stored::Journal(format));
+        }
+        if !(mounted == Some(Ok(())) && self.held.finish()) {
             self.journal = None;
         }
     }
@@ -431,7 +434,7 @@ where
             self.session.demand()?;
             self.make_room()?;
             self.held.erase();
-            self.store(|journal, held| journal.purge(held, held.touched()))?;
+            self.store(|journal, held| journal.purge(held, || held.touched()))?;
             self.held.settle();
             self.session.shut();
         }

@@ -24,6 +24,7 @@ use embedded_storage::nor_flash::{
 
 use crate::device::health::{Entropy, Repeatable};
 use crate::device::{Device, Held, Rest};
+use crate::journal::JournalFlash;
 use crate::wire::{Framer, Restart, State};
 
 /// Bytes of a page.
@@ -191,6 +192,8 @@ impl NorFlash for Flash {
 }
 
 impl MultiwriteNorFlash for Flash {}
+
+impl JournalFlash for Flash {}
 
 /// Where a virtual board's randomness comes from.
 #[derive(Debug)]

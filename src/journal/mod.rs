@@ -1,65 +1,104 @@
-//! Durable state on NOR flash: a log of small values ("parts"), one atomic transaction per accepted request.
+//! Durable state on NOR flash: a log of small values ("parts"), one atomic transaction per accepted
+//! request.
 //!
-//! # What is promised
-//! The flash is any [`MultiwriteNorFlash`] with words of 4 bytes, pages of 1 to 8 KB and at least [`MIN_PAGES`] pages. A word
-//! is written at most twice between erases, torn writes counted, and the second write only clears bits.
-//! * **All or nothing.** After a power cut at any word write or erase, in a commit or in a recovery, the parts are as
-//!   before the commit or as after it; once [`Journal::commit`] has returned, as after it.
-//! * **No silent loss.** [`Journal::mount`] repairs what a power cut can leave behind and nothing else. Where committed data
-//!   is missing or changed it fails, gives the flash back and changes nothing.
-//! * **Secret parts leave no trace.** Once a newer value of a secret part is committed, older ones are overwritten with
-//!   zeros, or their page is erased, before the commit returns; after a power cut, before the mount returns. The same goes
-//!   for values of a transaction that was not committed.
-//! * **Nothing private in the number of operations.** It depends on which parts are touched, on their lengths, and on the
-//!   history of both; never on values.
-//! * **Even wear**: pages are used in a circle. RAM: some 620 bytes next to the flash driver; no allocation, no panic.
+//! # Guarantees
+//! The flash is a [`JournalFlash`] with words of 4 bytes and [`MIN_PAGES`] to 64 pages of 1 to 8 KB,
+//! 256 KB at most. A word is written at most twice between erases, torn writes counted, and the
+//! second write only clears bits.
+//! * **All or nothing.** After a power cut at any word write or erase, in a commit or in a recovery,
+//!   the parts are as before the commit or as after it; once [`Journal::commit`] has returned, as
+//!   after it.
+//! * **No silent loss.** [`Journal::mount`] repairs what a power cut can leave behind and nothing
+//!   else. If committed data is missing or changed, it fails and changes nothing.
+//! * **Read back.** Every word is read back when it is written, and a page is read when it was
+//!   erased. A record that does not read back is written again on another page before the commit
+//!   returns. A page that failed is not used again, also after power-up.
+//! * **Even wear.** Pages are used in a circle.
+//! * **Other formats.** A journal of another format is named ([`MountError::OtherFormat`]), never
+//!   taken for blank flash or for damage, and not changed.
+//!
+//! # Memory
+//! Some 60 bytes next to the flash driver, and 2 bytes for each secret part. The parts own the
+//! latter ([`Parts::secret`]), so that each board pays for its own number of parts; no set of all
+//! keys exists anywhere. No allocation, no panic.
 //!
 //! # Format
-//! Words are little endian. Pages are numbered from 1 in the order of their opening; page `s` lies at `s mod pages`.
+//! Version 3. Words are little endian. Pages are numbered from 1 in the order of their opening; page
+//! `s` lies in slot `s mod pages`.
 //! ```text
-//! page    seq: u32 | delta: 16, tail: 12, 0: 2, purging: 1, open: 1 | swept: u32 | checksum | records .. | blank
-//! record  words: 12, items: 12, 0: 6, last: 1, unmarked: 1 | descriptors, 16 bits each: length in words: 6, key: 10
+//! page    seq: u32 | delta: 8, back: 8, tail: 12, 0: 2, purging: 1, open: 1 | swept: u32 | failed: u64
+//!         | checksum | records .. | blank
+//! record  words: 12, items: 12, 0: 6, last: 1, unmarked: 1 | descriptors, 16 bits each
 //!         | the parts' values, a secret one with its checksum behind it unless it is absent | commit
 //! ```
-//! * `delta`: the log begins at page `seq - delta`. `tail`: so many words of the page before count. `swept`: see below.
-//! * `commit` is the checksum of the record without its secret values, its top bit cleared so that it is never blank: the word
-//!   written last makes the record valid. A transaction is one record in each of one or more consecutive pages;
-//!   the `last` one commits it.
+//! * `delta`: the log begins at page `seq - delta`. `back`: the page before is `seq - back`; numbers
+//!   in between belong to slots that failed. `tail`: so many words of the page before count. `swept`:
+//!   see below. `failed`: the slots that failed, one bit each.
+//! * A descriptor is `0, key: 9, length in words: 6` or, from key 512 on, `1, key: 13, length: 2`.
+//! * `commit` is the checksum of the record without its secret values. Its top bit is cleared so that
+//!   it is never blank. It is written last and makes the record valid.
+//! * A transaction is one or more consecutive records; the `last` one commits it.
 //! * Descriptors and values are padded with zeros to whole words.
-//! * Checksums are CRC-32, xor where they stand (page, word), those of page headers xor the format and the number of parts:
-//!   bytes of another place, an earlier round or another layout never pass.
-//! * Second writes: `unmarked` is cleared when the transaction is committed, `open` when a later page holds something
-//!   committed, a superseded block becomes zeros. The first two change one bit, so they cannot be torn.
+//! * Checksums are CRC-32, xor the place (page, word) they stand for; those of page headers are xor
+//!   the format's name `Eqj3` and the number of parts. Bytes of another place, an earlier round or
+//!   another layout never pass. Every later format keeps this rule for the first six words of a page.
+//! * Second writes: `unmarked` is cleared when the transaction is committed, `open` when a later page
+//!   holds something committed, a superseded secret value becomes zeros. The first two change one
+//!   bit, so they cannot be torn.
 //!
-//! # Old pages
-//! Values are rewritten in turn: every page opened takes along the next few parts, in the circle of keys, as part of the
-//! transaction that opens it. `swept` counts them. As soon as all parts have been rewritten since a page, the
-//! log no longer needs it. How many are taken (`Journal::pace`) depends on lengths only. A transaction erases nothing
-//! that its own failure would need: the log it starts from stays whole until it is committed, so a large one needs
-//! room beforehand ([`Journal::make_room`]).
+//! # Sweeps
+//! The first record of every page, its sweep, rewrites the parts that follow those of the sweep
+//! before, in the circle of keys; `swept` counts them. Once all parts have been rewritten since a
+//! page, the log no longer needs it. How many parts a sweep has (`Journal::pace`) depends on lengths
+//! only. A sweep belongs to the transaction that opens the page, but is a record of its own: its size
+//! does not depend on the parts that the transaction changes.
 //!
-//! # Recovery, and why it is right
-//! The newest page is the valid header with the highest number; the log runs from there back by `delta`. Everything in it
-//! up to each `tail` must be valid. What follows the last committed transaction is void; a cut explains it if
-//! - in the newest page, all words of a record up to some word are right, that word has lost only some of the bits it
-//!   was to lose, and everything behind is blank; or
-//! - the newest page holds no committed record and the page before is still `open`: then its opening was cut, or
-//!   its erase in an earlier recovery, and it may hold anything.
+//! A transaction erases nothing that its own failure would need: the log it starts from stays whole
+//! until it is committed. So one of more than half a page needs room beforehand
+//! ([`Journal::make_room`]). [`Journal::carries`] tells whether a region is large enough for the parts.
 //!
-//! Anything else is damage: a record in the middle, a `closed` page without successor, a marked record that is not valid,
-//! a value that fails its checksum with no later one, a key without value. (Undetectable are words that turn blank
-//! again at the very end of the log, mark included; no log can tell them from a cut before.)
+//! # Recovery
+//! The newest page is the valid header with the highest number; the log runs from there back by
+//! `delta`. Everything in it up to each `tail` must be valid, each page must name the one before, and
+//! the sweeps must hold every part. What follows the last committed transaction is void. A power cut
+//! explains it in two cases only:
+//! - In the newest page, all words of a record up to some word are right, that word has lost only
+//!   bits that it was to lose, everything behind is blank, and the record is unmarked.
+//! - The newest page holds no committed record and the page before is still `open`: then its opening
+//!   was cut, or its erase in an earlier recovery, and it may hold anything.
 //!
-//! If the end of the log is exactly as a finished commit leaves it, mounting writes nothing, and the next commit opens a
-//! new page: nothing is ever appended to a page of an earlier power-up, where a word that reads blank may have been
-//! written. Otherwise void pages are erased, last first, and a purge follows: all parts are rewritten into
-//! fresh pages, page by page, each one a transaction of its own, and then every other page is erased. The torn words and
-//! unfinished scrubs are gone with their pages; in place they could not be finished without a third write.
-//! Pages opened by a purge say so (`purging`), and the purge ends with one that does not: until then it is started again.
+//! Anything else is damage. In particular, no change of one or two bits of a word, and no word that
+//! turns blank or zero, is mistaken for a power cut. What cannot be told from a power cut is a change
+//! of several words at the very end of the log: if the mark of the last record is set again and
+//! its commit word has more bits than it should, the record reads as torn.
 //!
-//! Blank flash that reads 0x00 is no special case: a page is always erased before it is opened, and blankness only matters
-//! on a region without any valid header. That one is new if at most one page is neither all ones nor all zeros
-//! (its first erase or header torn); two pages with headers exist before anything is committed.
+//! If the log ends exactly as a finished commit leaves it, mounting writes nothing, and the next
+//! commit opens a new page: nothing is ever appended to a page of an earlier power-up, where a word
+//! that reads blank may have been written. Otherwise void pages are erased, last first, and a purge
+//! follows: all parts are rewritten into fresh pages, page by page, each one a transaction of its own,
+//! and then every other page is erased. Torn words and unfinished scrubs are gone with their pages; in
+//! place they could not be finished without a third write. Pages opened by a purge say so (`purging`),
+//! and the purge ends with one that does not: until then it is started again.
+//!
+//! Flash that reads 0x00 when new is no special case: a page is erased before it is opened, and
+//! blankness only matters on a region without any valid header. That one is new if at most one page is
+//! neither all ones nor all zeros (its first erase or header torn); two pages with headers exist
+//! before anything is committed.
+//!
+//! # Failing flash
+//! If a page is not blank after its erase, or does not take its header, its number is left out. If it
+//! does not take a record, the record is void: the next page says so in its `tail`, the record's words
+//! are zeroed, and it is written again there. What was committed in a failed page stays valid, because
+//! it was read back; sweeps move it away like everything else. Not covered is a bit that changes
+//! by itself long after it was written: that is damage, found at the next mount.
+//!
+//! # Privacy
+//! * Once a newer value of a secret part is committed, older ones are overwritten with zeros, or their
+//!   page is erased, before the commit returns; after a power cut, before the mount returns. The same
+//!   goes for values of a transaction that was not committed. (A dead bit may keep its one bit.)
+//! * The number and the order of flash operations depend on the number of parts that change, on
+//!   lengths, and on the history of both; never on values, nor on which of several parts of the same
+//!   length changes.
 //!
 //! # How long it lasts
 //! With 64 features and 128 waiting patients (`device::Held`), the interim design:
@@ -75,56 +114,107 @@
 //! 9.5 KB, after making room: 21 erases, as many as 179 patients. A power-up costs one page, one after an unfinished
 //! commit up to a round of the region.
 
-mod keys;
+mod flash;
 mod log;
 mod mount;
+mod pen;
 mod record;
 mod region;
 
-use embedded_storage::nor_flash::{MultiwriteNorFlash, NorFlashErrorKind};
+use core::fmt;
+use core::sync::atomic::{AtomicU16, Ordering};
 
-pub use keys::Keys;
-use log::{FEW, Sweep};
+use embedded_storage::nor_flash::NorFlashErrorKind;
+
+pub use flash::JournalFlash;
+use log::{FEW, SPARE_PAGES, Sweep};
 use record::{Entry, Shape};
-use region::Region;
+use region::{HEADER, Region};
 
-/// Keys are below this.
-pub const MAX_KEYS: usize = 288;
-/// Longest value of a part, in bytes.
-pub const MAX_PART: usize = 112;
+/// Most keys.
+pub const MAX_KEYS: u16 = 1 << 13;
+/// Longest value of a part, in bytes, under a key below [`MAX_LONG_KEYS`]..
+pub const MAX_PART: usize = 128;
+/// .. and under the others.
+pub const MAX_SHORT_PART: usize = 12;
+/// Keys from this one on hold short parts only.
+pub const MAX_LONG_KEYS: u16 = 512;
 /// Words that the record of an ordinary request takes at most: an `OUTCOME` of `dp-conse`.
 const ORDINARY: u32 = 17;
 /// Fewest pages of a region.
 pub const MIN_PAGES: u32 = 8;
 
-/// What the journal keeps: a fixed set of small values, each under a key, held in RAM by the device.
+/// The state that a journal keeps: a fixed set of small values, each under a key, held in RAM by
+/// the device.
 pub trait Parts {
     /// Number of keys; keys are `0..count`, at most [`MAX_KEYS`].
     fn count(&self) -> u16;
 
-    /// The length of the present value of a part, at most [`MAX_PART`]; 0 means absent. It must not depend on anything
-    /// private.
+    /// The length of the present value of a part, at most [`MAX_PART`], or [`MAX_SHORT_PART`] from
+    /// key [`MAX_LONG_KEYS`] on; 0 means absent. It must not depend on anything private.
     fn length(&self, key: u16) -> usize;
 
-    /// Puts the present value of a part that is not absent into `out`, which has room for it and holds zeros. Without a
-    /// change in between, two calls give the same bytes.
+    /// The greatest length that the value may reach before all parts are written anew.
+    fn longest(&self, key: u16) -> usize {
+        self.length(key)
+    }
+
+    /// Puts the present value of a part that is not absent into `out`, which has room for it and
+    /// holds zeros. Without a change in between, two calls give the same bytes.
     fn encode(&self, key: u16, out: &mut [u8]);
 
-    /// Called before each pass over the values at mount with the number of passes done: is there to be another? Parts
-    /// that can be read only with the help of others want two.
+    /// Called before each pass over the values at mount with the number of passes done. Returns
+    /// whether there is to be another. Parts that can be read only with the help of others want two.
     fn another_pass(&mut self, done: u8) -> bool {
         done == 0
     }
 
-    /// Takes a value read from flash at mount; empty means absent. Values arrive oldest first, several for a key:
-    /// the last one counts. A value arrives padded with zeros to a whole number of words.
+    /// Takes a value read from flash at mount; empty means absent. Values arrive oldest first,
+    /// several for a key; the last one counts. A value arrives padded with zeros to whole words.
     fn decode(&mut self, key: u16, bytes: &[u8]) -> Result<(), BadPart>;
 
-    /// Must a value of this part not stay on flash once a newer one is committed? Depends on the key alone.
-    fn secret(&self, key: u16) -> bool;
+    /// For a secret part, whose value must not stay on flash once a newer one is committed: the RAM
+    /// in which the journal keeps its place. Which parts are secret depends on the key alone.
+    fn secret(&self, key: u16) -> Option<&Place>;
 }
 
-/// A value on flash passed its checksum and yet makes no sense.
+/// Where on flash the last value of a secret part stands: the word at which its record begins,
+/// counted from the start of the region. Owned by the parts, so that RAM grows with their number;
+/// used by the journal alone. (An atomic, so that parts may be shared between threads.)
+pub struct Place(AtomicU16);
+
+/// No value stands on flash.
+const NOWHERE: u16 = u16::MAX - 1;
+/// During a mount: no readable value has been found so far.
+const LOST: u16 = u16::MAX;
+
+impl Place {
+    /// No place yet.
+    pub const NEW: Self = Self(AtomicU16::new(NOWHERE));
+
+    fn get(&self) -> u16 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn set(&self, place: u16) {
+        self.0.store(place, Ordering::Relaxed);
+    }
+}
+
+impl Clone for Place {
+    fn clone(&self) -> Self {
+        Self(AtomicU16::new(self.get()))
+    }
+}
+
+impl fmt::Debug for Place {
+    /// Not part of the state: two devices in the same state may have it in different places.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Place")
+    }
+}
+
+/// A value on flash passed its checksum but is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadPart;
 
@@ -133,9 +223,9 @@ pub struct BadPart;
 pub enum Error {
     /// The flash refused.
     Flash(NorFlashErrorKind),
-    /// The parts outgrew the region.
+    /// No page is left: the parts outgrew the region, or too many pages failed.
     Full,
-    /// So much may change at once only after [`Journal::make_room`]; nothing was written.
+    /// The transaction exceeds half a page; call [`Journal::make_room`] first. Nothing was written.
     Room,
     /// An earlier commit failed; the journal must be mounted again.
     Broken,
@@ -160,7 +250,7 @@ pub enum MountError {
     OtherFormat(u8),
     /// Something that was committed is missing or changed.
     Damaged,
-    /// The part under this key passed its checksum and makes no sense.
+    /// The part under this key passed its checksum but is not valid.
     Part(u16),
     /// Repair after a power cut failed.
     Repair(Error),
@@ -170,6 +260,15 @@ impl From<NorFlashErrorKind> for MountError {
     fn from(kind: NorFlashErrorKind) -> Self {
         Self::Flash(kind)
     }
+}
+
+/// A region that cannot carry the parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooSmall {
+    /// Usable pages of the region.
+    pub pages: u32,
+    /// Pages that would do.
+    pub needed: u32,
 }
 
 /// Durable parts on a region of flash.
@@ -184,37 +283,36 @@ pub struct Journal<F> {
     oldest: u32,
     /// What the header of the newest page says is the oldest: no page from this one on may be erased.
     floor: u32,
-    /// How many parts have been rewritten in turn so far.
+    /// How many parts sweeps have rewritten so far.
     swept: u32,
-    /// Was the newest page opened before this mount? Then nothing is appended to it.
+    /// Slots that failed, one bit each: they are not used again.
+    failed: u64,
+    /// If the newest page failed: the end of the record that it did not take. Else 0.
+    void_end: u16,
+    /// The newest page takes no more records: it failed, or was opened before this mount.
     sealed: bool,
-    /// Is the page after the newest erased?
+    /// The page after the newest is erased.
     ahead: bool,
-    /// Are the pages outside the log being wiped?
+    /// Pages outside the log are being erased.
     purging: bool,
-    /// Was room made for a large transaction?
+    /// Room was made for a large transaction.
     roomy: bool,
-    /// Did a commit fail?
+    /// A commit failed.
     broken: bool,
-    /// Where the last value of each secret part stands: its record, in words from the start of the region.
-    places: [u16; MAX_KEYS],
 }
 
-/// In [`Journal::places`]: no value stands on flash.
-const NOWHERE: u16 = u16::MAX;
-
-impl<F: MultiwriteNorFlash> Journal<F> {
-    /// Makes the touched parts durable: all of them or, after a power cut, none of them.
+impl<F: JournalFlash> Journal<F> {
+    /// Makes the dirty parts durable: all of them or, after a power cut, none of them.
     pub fn commit<P: Parts, K: Iterator<Item = u16>>(
         &mut self,
         parts: &P,
-        touched: impl Fn() -> K,
+        dirty: impl Fn() -> K,
     ) -> Result<(), Error> {
         if self.broken {
             return Err(Error::Broken);
         }
         let (mut shape, mut few, mut count) = (Shape::default(), [Entry::NONE; FEW], 0);
-        for entry in touched().map(|key| Entry::of(parts, key)) {
+        for entry in dirty().map(|key| Entry::of(parts, key)) {
             shape = shape.with(entry);
             if let Some(place) = few.get_mut(count) {
                 *place = entry;
@@ -227,50 +325,57 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         }
         match few.get(..count) {
             Some([]) => Ok(()),
-            Some(few) if words <= self.left() => self.append_few(parts, few, shape),
-            _ => self.transact(parts, touched().collect(), None),
+            Some(few) if words <= self.left() && self.append_few(parts, few, shape)? => Ok(()),
+            _ => self.transact(parts, &dirty, None),
         }
     }
 
-    /// Prepares a commit that touches more than half a page: shortens the log to at most half the region. To be
-    /// called with the parts as they were last committed, before they are changed.
+    /// Prepares a commit of more than half a page: shortens the log to at most half the region. To
+    /// be called with the parts as they were last committed, before they are changed.
     pub fn make_room<P: Parts>(&mut self, parts: &P) -> Result<(), Error> {
         let end = self.newest;
         while self.length() * 2 > self.region.pages && self.floor <= end {
-            self.transact(parts, Keys::NONE, Some(Sweep::Page))?;
+            self.transact(parts, &core::iter::empty, Some(Sweep::Page))?;
         }
         self.roomy = true;
         Ok(())
     }
 
-    /// Does ahead of need what would hold up a commit: erases the next page, and opens it once too little is left of the
-    /// newest. Was there something to do? To be called, with the parts as they were last committed, when the line is idle.
+    /// Does work ahead of need that would hold up a commit: erases the next page, and opens it once
+    /// too little is left of the newest. Returns whether there was something to do. To be called,
+    /// with the parts as they were last committed, when the line is idle.
     pub fn rest<P: Parts>(&mut self, parts: &P) -> Result<bool, Error> {
-        let next = self.newest.saturating_add(1);
-        if self.broken || next - self.floor >= self.region.pages {
+        if self.broken {
             return Ok(false);
         }
         if !self.ahead {
-            self.region.erase(next)?;
-            self.ahead = true;
-            return Ok(true);
+            self.ahead = match self.erased_page() {
+                Err(Error::Full) => false,
+                erased => erased.map(|_| true)?,
+            };
+            return Ok(self.ahead);
         }
-        // A page of an earlier power-up is not followed by another one before there is something to write.
+        // A page of an earlier power-up is not followed by another before there is something to write.
         let opens = !self.sealed && self.left() < ORDINARY;
         if opens {
-            self.transact(parts, Keys::NONE, Some(Sweep::Pace))?;
+            self.transact(parts, &core::iter::empty, Some(Sweep::Pace))?;
         }
         Ok(opens)
     }
 
-    /// Commits the touched parts and leaves nothing on flash but the present values: writes all parts again and erases
-    /// every other page. Once the commit has happened, a power cut cannot prevent the rest.
-    pub fn purge<P: Parts>(&mut self, parts: &P, touched: impl Iterator<Item = u16>) -> Result<(), Error> {
+    /// Commits the dirty parts and leaves nothing on flash but the present values: writes all parts
+    /// again and erases every other page. Once the commit has happened, a power cut cannot prevent
+    /// the rest.
+    pub fn purge<P: Parts, K: Iterator<Item = u16>>(
+        &mut self,
+        parts: &P,
+        dirty: impl Fn() -> K,
+    ) -> Result<(), Error> {
         self.purging = true;
-        let (mut keys, end, swept) = (touched.collect(), self.newest, self.swept);
+        let (end, swept) = (self.newest, self.swept);
+        self.transact(parts, &dirty, Some(Sweep::Page))?;
         while self.floor <= end || self.swept.wrapping_sub(swept) < u32::from(self.region.count) {
-            self.transact(parts, keys, Some(Sweep::Page))?;
-            keys = Keys::NONE;
+            self.transact(parts, &core::iter::empty, Some(Sweep::Page))?;
         }
         for seq in self.newest.saturating_add(1)..self.floor.saturating_add(self.region.pages) {
             if !self.region.uniform(seq, region::BLANK)? {
@@ -278,10 +383,42 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             }
         }
         self.purging = false;
-        self.transact(parts, Keys::NONE, Some(Sweep::Pace))
+        self.transact(parts, &core::iter::empty, Some(Sweep::Pace))
     }
 
-    /// The flash, to look at it or to make it durable where it is a file; what writes to it breaks the journal.
+    /// Whether the region can carry these parts for ever: every part at its longest, and all of
+    /// them changed at once.
+    ///
+    /// # Errors
+    /// How many pages there are, and how many would do.
+    pub fn carries<P: Parts>(&self, parts: &P) -> Result<(), TooSmall> {
+        let page = u32::from(Region::<F>::PAGE - HEADER);
+        let (mut all, mut change, mut longest) = (Shape::default(), Shape::default(), 0);
+        for key in 0..parts.count() {
+            let entry = Entry::sized(parts, key, parts.longest(key));
+            longest = longest.max(Shape::default().with(entry).words());
+            all = all.with(entry);
+            change = change.with(Entry::of(parts, key));
+        }
+        let enough = |pages: u32| {
+            // Half the region takes the log, the other half a large transaction with its sweeps.
+            let half = (pages / 2).saturating_sub(SPARE_PAGES);
+            let sweep = all.words().div_ceil(half.max(1));
+            let free = page.saturating_sub(sweep).saturating_sub(longest);
+            sweep <= Self::HALF && change.words() <= free * half
+        };
+        let pages = self.region.pages.saturating_sub(self.failed.count_ones());
+        if enough(pages) {
+            return Ok(());
+        }
+        Err(TooSmall {
+            pages,
+            needed: (pages..=u32::from(u16::MAX)).find(|pages| enough(*pages)).unwrap_or(0),
+        })
+    }
+
+    /// The flash, to look at it or to make it durable where it is a file. Writing to it breaks the
+    /// journal.
     pub fn flash(&mut self) -> &mut F {
         &mut self.region.flash
     }

@@ -1,17 +1,19 @@
-//! Recovery: finds the last committed transaction, reads the parts, and repairs what a power cut left behind.
+//! Recovery: finds the last committed transaction, reads the parts, and repairs what a power cut
+//! left behind.
 
-use embedded_storage::nor_flash::{MultiwriteNorFlash, NorFlashErrorKind};
+use embedded_storage::nor_flash::NorFlashErrorKind;
 
 use super::record::{Block, Record};
-use super::region::{AT_BITS, BLANK, HEADER, Header, Region, WORD};
-use super::{Journal, Keys, MAX_KEYS, MAX_PART, MIN_PAGES, MountError, NOWHERE, Parts};
+use super::region::{AT_BITS, BLANK, HEADER, Header, MAX_PAGES, Region, WORD};
+use super::{Journal, JournalFlash, LOST, MAX_KEYS, MAX_PART, MIN_PAGES, MountError, NOWHERE, Parts};
 
 /// A place in the log: a page's number, and a word in it.
 type Place = (u32, u16);
 
-impl<F: MultiwriteNorFlash> Journal<F> {
-    /// Reads the parts from flash and makes the journal ready for use. `parts` must be as on a blank device; on
-    /// failure they are in no particular state, and the flash is given back, unchanged unless repair had begun.
+impl<F: JournalFlash> Journal<F> {
+    /// Reads the parts from flash and makes the journal ready for use. `parts` must be as on a blank
+    /// device. On failure they are in no particular state, and the flash is given back, unchanged
+    /// unless repair had begun.
     pub fn mount<P: Parts>(flash: F, parts: &mut P) -> Result<Self, (MountError, F)> {
         let mut journal = Self::unread(flash);
         match journal.recover(parts) {
@@ -29,17 +31,18 @@ impl<F: MultiwriteNorFlash> Journal<F> {
             oldest: 1,
             floor: 1,
             swept: 0,
+            failed: 0,
+            void_end: 0,
             sealed: true,
             ahead: false,
             purging: false,
             roomy: false,
             broken: true,
-            places: [NOWHERE; MAX_KEYS],
         }
     }
 
-    /// [`Self::mount`] where the journal lies, for boards on whose stack there is no room for a copy. After a failure
-    /// it refuses every commit.
+    /// [`Self::mount`] in place, for boards without stack for a copy. After a failure the journal
+    /// refuses every commit.
     #[inline(never)]
     pub fn recover<P: Parts>(&mut self, parts: &mut P) -> Result<(), MountError> {
         self.region.pages = (self.region.flash.capacity() / F::ERASE_SIZE.max(1)) as u32;
@@ -53,46 +56,41 @@ impl<F: MultiwriteNorFlash> Journal<F> {
     fn read<P: Parts>(&mut self, parts: &mut P) -> Result<(), MountError> {
         let sizes = F::WRITE_SIZE == WORD && F::READ_SIZE <= WORD;
         let page = F::ERASE_SIZE >= 1024 && F::ERASE_SIZE < WORD << AT_BITS;
-        let most = u32::from(NOWHERE / Region::<F>::PAGE.max(1));
-        let counts =
-            (1..=MAX_KEYS as u16).contains(&parts.count()) && (MIN_PAGES..=most).contains(&self.region.pages);
-        if !(sizes && page && counts) {
+        // Every word of the region has a number below 2^16.
+        let most = (1 << u16::BITS) / u32::from(Region::<F>::PAGE.max(1));
+        let pages = (MIN_PAGES..=most.min(MAX_PAGES)).contains(&self.region.pages);
+        if !(sizes && page && pages && (1..=MAX_KEYS).contains(&parts.count())) {
             return Err(MountError::Geometry);
         }
         let Some(newest) = self.newest_header()? else {
-            for place in 0..self.region.pages {
-                if let Some(format) = self.region.other_format(place)? {
-                    return Err(MountError::OtherFormat(format));
-                }
-            }
-            return if self.is_fresh()? { self.format(parts) } else { Err(MountError::Foreign) };
+            return self.begin(parts);
         };
+        self.failed = newest.failed;
         let survey = self.survey(parts, &newest)?;
         let Some((seq, tail)) = survey.committed else {
-            return if newest.seq == 1 && !newest.closed {
-                self.format(parts)
-            } else {
-                Err(MountError::Damaged)
-            };
+            // Only the first page of all has none before it, and a commit behind it would have closed it.
+            let first = self.page(newest.oldest)?;
+            let blank = first.before == first.seq && !first.closed;
+            return if blank { self.format(parts) } else { Err(MountError::Damaged) };
         };
         let header = self.page(seq)?;
         if header.closed {
             // A page after this one held something committed.
             return Err(MountError::Damaged);
         }
+        self.newest = seq;
         let (mut passes, mut scrubbed) = (0, true);
         while parts.another_pass(passes) {
             scrubbed = self.load(parts, newest.oldest, (seq, tail))?;
             passes += 1;
         }
-        let closed = seq == newest.oldest || self.page(seq - 1)?.closed;
-        self.newest = seq;
+        let closed = header.before == seq || self.page(header.before)?.closed;
         self.tail = tail;
         self.oldest = newest.oldest;
         self.floor = header.oldest;
         self.swept = header.swept;
-        // The header was written before its transaction let go of older pages. Without this a device that is switched off
-        // after every page turn would never let go of any.
+        // The header was written before its transaction let go of older pages. Without this a device
+        // that is switched off after every page turn would never let go of any.
         self.retire().map_err(MountError::Repair)?;
         if survey.finished && scrubbed && closed && !header.purging {
             return Ok(());
@@ -100,12 +98,32 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         for void in (seq + 1..=newest.seq).rev() {
             self.region.erase(void)?;
         }
-        self.purge(parts, Keys::NONE.iter()).map_err(MountError::Repair)
+        self.purge(parts, core::iter::empty).map_err(MountError::Repair)
     }
 
-    /// Starts the journal on a region without a past.
+    /// Starts the journal on a region without a valid header, if that is because it is new.
+    fn begin<P: Parts>(&mut self, parts: &P) -> Result<(), MountError> {
+        let mut torn = 0;
+        for place in 0..self.region.pages {
+            if let Some(format) = self.region.other_format(place)? {
+                return Err(MountError::OtherFormat(format));
+            }
+            if !self.region.uniform(place, BLANK)? && !self.region.uniform(place, 0)? {
+                torn += 1;
+            }
+        }
+        // No page was ever opened: all are blank, in either sense, but for one whose first erase or
+        // header was torn.
+        if torn <= 1 { self.format(parts) } else { Err(MountError::Foreign) }
+    }
+
     fn format<P: Parts>(&mut self, parts: &P) -> Result<(), MountError> {
-        self.purge(parts, Keys::NONE.iter()).map_err(MountError::Repair)
+        for key in 0..self.region.count {
+            if let Some(place) = parts.secret(key) {
+                place.set(NOWHERE);
+            }
+        }
+        self.purge(parts, core::iter::empty).map_err(MountError::Repair)
     }
 
     /// A valid header of this very page.
@@ -125,27 +143,14 @@ impl<F: MultiwriteNorFlash> Journal<F> {
         Ok(newest)
     }
 
-    /// No page was ever opened: all are blank, in either sense, but for one whose first erase or header was torn.
-    fn is_fresh(&mut self) -> Result<bool, NorFlashErrorKind> {
-        let mut torn = 0;
-        for place in 0..self.region.pages {
-            if !self.region.uniform(place, BLANK)? && !self.region.uniform(place, 0)? {
-                torn += 1;
-            }
-        }
-        Ok(torn <= 1)
-    }
-
     /// Checks every page and record of the log and finds the end of the last committed transaction.
     fn survey<P: Parts>(&mut self, parts: &P, newest: &Header) -> Result<Survey, MountError> {
-        if newest.seq - newest.oldest >= self.region.pages {
-            return Err(MountError::Damaged);
-        }
         let mut survey = Survey { committed: None, finished: false };
-        for seq in newest.oldest..=newest.seq {
+        let mut seq = newest.oldest;
+        loop {
             self.page(seq)?;
-            let end = if seq < newest.seq { Some(self.page(seq + 1)?.tail) } else { None };
-            let limit = end.unwrap_or(Region::<F>::PAGE).min(Region::<F>::PAGE);
+            let next = if seq < newest.seq { Some(self.next_page(seq, newest.seq)?) } else { None };
+            let limit = next.map_or(Region::<F>::PAGE, |next| next.tail).min(Region::<F>::PAGE);
             let mut at = HEADER;
             while let Some(record) = Record::read(&mut self.region, parts, (seq, at), limit)? {
                 let (found, computed) = record.commit(&mut self.region, parts)?;
@@ -158,62 +163,101 @@ impl<F: MultiwriteNorFlash> Journal<F> {
                     survey.committed = Some((seq, at));
                 }
             }
-            match end {
-                Some(end) if at != end => return Err(MountError::Damaged),
-                Some(_) => {}
-                None => {
-                    let blank = self.region.blank_from(seq, at)?;
-                    let opened = survey.committed.is_some_and(|(page, _)| page == seq);
-                    if opened && !blank && !Record::is_torn(&mut self.region, parts, (seq, at))? {
-                        return Err(MountError::Damaged);
-                    }
-                    survey.finished &= blank && opened;
+            let Some(next) = next else {
+                let blank = self.region.used(seq)? <= at;
+                let opened = survey.committed.is_some_and(|(page, _)| page == seq);
+                if opened && !blank && !Record::is_torn(&mut self.region, parts, (seq, at))? {
+                    return Err(MountError::Damaged);
                 }
+                survey.finished &= blank && opened;
+                return Ok(survey);
+            };
+            if at != next.tail {
+                return Err(MountError::Damaged);
             }
+            seq = next.seq;
         }
-        Ok(survey)
     }
 
-    /// Hands the committed values to the parts. Gives false if the superseded value of a secret part can still be
-    /// read, or if it cannot be told.
-    fn load<P: Parts>(&mut self, parts: &mut P, oldest: u32, end: Place) -> Result<bool, MountError> {
-        let (mut seen, mut lost, mut standing) = (Keys::NONE, Keys::NONE, Keys::NONE);
-        let mut scrubbed = true;
-        for seq in oldest..=end.0 {
-            let limit = if seq == end.0 { end.1 } else { self.page(seq + 1)?.tail };
-            let mut at = HEADER;
-            while let Some(record) = Record::read(&mut self.region, parts, (seq, at), limit)? {
-                let mut items = record.items();
-                while let Some(item) = items.next(&mut self.region, parts)? {
-                    let (key, secret, words) = (item.entry.key(), item.entry.is_secret(), item.entry.words());
-                    seen.insert(key);
-                    lost.remove(key);
-                    if secret {
-                        scrubbed &= !standing.contains(key);
-                        standing.remove(key);
-                        self.set_place(key, NOWHERE);
-                    }
-                    if secret && words > 0 {
-                        let block = item.check(&mut self.region, seq)?;
-                        if block != Block::Scrubbed {
-                            standing.insert(key);
-                            let word = self.region.slot(seq) as u16 * Region::<F>::PAGE + at;
-                            self.set_place(key, word);
-                        }
-                        if block != Block::Whole {
-                            lost.insert(key);
-                            continue;
-                        }
-                    }
-                    let mut bytes = [0; MAX_PART];
-                    let value = item.bytes(&mut self.region, seq, &mut bytes)?;
-                    parts.decode(key, value).map_err(|_| MountError::Part(key))?;
-                }
-                at = record.end();
+    /// The page of the log after this one: the next valid header, which must say so.
+    fn next_page(&mut self, seq: u32, newest: u32) -> Result<Header, MountError> {
+        for next in seq + 1..=newest {
+            if self.in_log(next)? {
+                let header = self.page(next)?;
+                return if header.before == seq { Ok(header) } else { Err(MountError::Damaged) };
             }
         }
-        let complete = lost.is_empty() && (0..self.region.count).all(|key| seen.contains(key));
+        Err(MountError::Damaged)
+    }
+
+    /// Hands the committed values to the parts. False if the superseded value of a secret part can
+    /// still be read, or if that cannot be told.
+    fn load<P: Parts>(&mut self, parts: &mut P, oldest: u32, end: Place) -> Result<bool, MountError> {
+        let (mut scrubbed, mut swept) = (true, 0);
+        for key in 0..self.region.count {
+            if let Some(place) = parts.secret(key) {
+                place.set(LOST);
+            }
+        }
+        let mut seq = oldest;
+        loop {
+            let next = if seq < end.0 { Some(self.next_page(seq, end.0)?) } else { None };
+            let limit = next.map_or(end.1, |next| next.tail);
+            let mut at = HEADER;
+            while let Some(record) = Record::read(&mut self.region, parts, (seq, at), limit)? {
+                if at == HEADER {
+                    self.check_sweep(parts, &record)?;
+                    swept += record.shape.items;
+                }
+                scrubbed &= self.load_record(parts, &record)?;
+                at = record.end();
+            }
+            let Some(next) = next else { break };
+            seq = next.seq;
+        }
+        let standing = |key| parts.secret(key).is_none_or(|place| place.get() != LOST);
+        let complete = swept >= u32::from(self.region.count) && (0..self.region.count).all(standing);
         if complete { Ok(scrubbed) } else { Err(MountError::Damaged) }
+    }
+
+    /// The first record of a page must hold the parts that its header counts as swept: then all
+    /// sweeps of the log together hold every part.
+    fn check_sweep<P: Parts>(&mut self, parts: &P, record: &Record) -> Result<(), MountError> {
+        let count = u32::from(self.region.count);
+        let first = self.region.swept(record.seq)?.wrapping_sub(record.shape.items);
+        let (mut key, mut items) = ((first % count) as u16, record.items());
+        while let Some(item) = items.next(&mut self.region, parts)? {
+            if item.entry.key() != key {
+                return Err(MountError::Damaged);
+            }
+            key = self.key_after(key);
+        }
+        Ok(())
+    }
+
+    fn load_record<P: Parts>(&mut self, parts: &mut P, record: &Record) -> Result<bool, MountError> {
+        let (mut scrubbed, mut items) = (true, record.items());
+        while let Some(item) = items.next(&mut self.region, parts)? {
+            let (key, words) = (item.entry.key(), item.entry.words());
+            let mut readable = true;
+            if let Some(place) = parts.secret(key) {
+                scrubbed &= place.get() >= NOWHERE;
+                place.set(NOWHERE);
+                if words > 0 {
+                    let block = item.check(&mut self.region, record.seq)?;
+                    readable = block == Block::Whole;
+                    scrubbed &= block != Block::Broken;
+                    let word = self.region.slot(record.seq) as u16 * Region::<F>::PAGE + record.at;
+                    place.set(if readable { word } else { LOST });
+                }
+            }
+            if readable {
+                let mut bytes = [0; MAX_PART];
+                let value = item.bytes(&mut self.region, record.seq, &mut bytes)?;
+                parts.decode(key, value).map_err(|_| MountError::Part(key))?;
+            }
+        }
+        Ok(scrubbed)
     }
 }
 
@@ -221,6 +265,6 @@ impl<F: MultiwriteNorFlash> Journal<F> {
 struct Survey {
     /// The end of the last committed transaction.
     committed: Option<Place>,
-    /// Is the end of the log as a finished commit leaves it: a marked record, and blank words behind it?
+    /// Whether the log ends as a finished commit leaves it: a marked record, and blank words behind.
     finished: bool,
 }

@@ -1,65 +1,87 @@
-//! One record: a few parts under one commit word. The layout is in the journal's header.
+//! One record on flash: a few parts under one commit word. The layout is in the journal's header.
 //!
-//! What every request runs through is inlined by hand where `cargo xtask counts` showed that calls cost the board more
-//! than copies do.
+//! Functions on the path of every request are inlined by hand where `cargo xtask counts` showed
+//! that calls cost the board more than copies.
 
 use core::ops::Range;
 
-use embedded_storage::nor_flash::{MultiwriteNorFlash, NorFlashErrorKind};
+use embedded_storage::nor_flash::NorFlashErrorKind;
 
 use super::region::{AT_BITS, Region, Sum, UNMARKED, WORD};
-use super::{MAX_PART, Parts};
+use super::{JournalFlash, MAX_KEYS, MAX_LONG_KEYS, MAX_PART, MAX_SHORT_PART, Parts};
 
 /// Set in the last record of a transaction.
 const LAST: u32 = 1 << 30;
-/// Bits of a descriptor that hold the length of a part in words; the key takes the others.
-const LENGTH_BITS: u32 = 6;
+/// Bits of a descriptor that hold the length of a part in words, for keys below [`MAX_LONG_KEYS`]..
+const LONG_BITS: u32 = 6;
+/// .. and for the others, whose descriptors have [`SHORT`] set.
+const SHORT_BITS: u32 = 2;
+const SHORT: u32 = 1 << 15;
 /// A commit word always has this bit clear, so a blank word never commits anything.
-const COMMIT_MASK: u32 = u32::MAX >> 1;
+pub(super) const COMMIT_MASK: u32 = u32::MAX >> 1;
 
 const MAX_WORDS: u16 = (MAX_PART / WORD) as u16;
-const _: () = assert!(MAX_PART.is_multiple_of(WORD) && MAX_WORDS < 1 << LENGTH_BITS);
-const _: () = assert!(super::MAX_KEYS < 1 << (16 - LENGTH_BITS));
+const _: () = assert!(MAX_PART.is_multiple_of(WORD) && MAX_WORDS < 1 << LONG_BITS);
+const _: () = assert!(MAX_SHORT_PART / WORD < 1 << SHORT_BITS);
+const _: () = assert!(MAX_LONG_KEYS as u32 == SHORT >> LONG_BITS && MAX_KEYS as u32 == SHORT >> SHORT_BITS);
 
-/// A part in a record, without its value: its descriptor, and in bit 16 whether it is secret. (One word, and words to
-/// count in: a small machine pays for every half of one.)
+/// A part in a record, without its value: length in words, whether it is secret, key.
+/// (One word: halfword arithmetic is slower on Cortex-M0.)
 #[derive(Clone, Copy)]
 pub(super) struct Entry(u32);
 
 impl Entry {
     pub(super) const NONE: Self = Self(0);
-    const SECRET: u32 = 1 << 16;
+    const SECRET: u32 = 1 << LONG_BITS;
+    const KEY: u32 = 8;
 
-    fn new<P: Parts>(parts: &P, descriptor: u32) -> Self {
-        let secret = if parts.secret((descriptor >> LENGTH_BITS) as u16) { Self::SECRET } else { 0 };
-        Self(descriptor | secret)
+    #[inline(always)]
+    fn new<P: Parts>(parts: &P, key: u16, words: u32) -> Self {
+        let secret = if parts.secret(key).is_some() { Self::SECRET } else { 0 };
+        Self(u32::from(key) << Self::KEY | secret | words)
     }
 
     /// The present value of a part.
     #[inline(always)]
     pub(super) fn of<P: Parts>(parts: &P, key: u16) -> Self {
-        let words = parts.length(key).min(MAX_PART).div_ceil(WORD) as u32;
-        Self::new(parts, u32::from(key) << LENGTH_BITS | words)
+        Self::sized(parts, key, parts.length(key))
     }
 
-    const fn descriptor(self) -> u32 {
-        self.0 & 0xffff
+    /// A value of this length.
+    #[inline(always)]
+    pub(super) fn sized<P: Parts>(parts: &P, key: u16, length: usize) -> Self {
+        let most = if key < MAX_LONG_KEYS { MAX_PART } else { MAX_SHORT_PART };
+        Self::new(parts, key, length.min(most).div_ceil(WORD) as u32)
+    }
+
+    /// The part behind a descriptor; none if this is not one.
+    fn read<P: Parts>(parts: &P, count: u16, descriptor: u32) -> Option<Self> {
+        let bits = if descriptor & SHORT == 0 { LONG_BITS } else { SHORT_BITS };
+        let (key, words) = ((descriptor & !SHORT) >> bits, descriptor & ((1 << bits) - 1));
+        let fits = key < u32::from(count) && words <= u32::from(MAX_WORDS);
+        let entry = Self::new(parts, key as u16, words);
+        (fits && entry.descriptor() == descriptor).then_some(entry)
+    }
+
+    pub(super) const fn descriptor(self) -> u32 {
+        let (key, words) = (self.0 >> Self::KEY, self.words() as u32);
+        if key < MAX_LONG_KEYS as u32 { key << LONG_BITS | words } else { SHORT | key << SHORT_BITS | words }
     }
 
     pub(super) const fn key(self) -> u16 {
-        (self.descriptor() >> LENGTH_BITS) as u16
+        (self.0 >> Self::KEY) as u16
     }
 
     /// Words of the value; 0 if it is absent.
     pub(super) const fn words(self) -> u16 {
-        (self.0 & ((1 << LENGTH_BITS) - 1)) as u16
+        (self.0 & (Self::SECRET - 1)) as u16
     }
 
     pub(super) const fn is_secret(self) -> bool {
         self.0 & Self::SECRET != 0
     }
 
-    /// Words in the record: the value and, if that is secret and there, its checksum.
+    /// Words in the record: the value and, if that is secret and present, its checksum.
     const fn extent(self) -> u16 {
         if self.is_secret() && self.words() > 0 { self.words() + 1 } else { self.words() }
     }
@@ -68,13 +90,13 @@ impl Entry {
 /// The size of a record, grown part by part.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Shape {
-    items: u32,
+    pub items: u32,
     /// Words of all values and their checksums.
     values: u32,
 }
 
 impl Shape {
-    /// This shape with one part more. (A record has at most as many parts as there are keys.)
+    /// This shape with one part more.
     #[inline(always)]
     pub(super) const fn with(self, entry: Entry) -> Self {
         Self { items: self.items + 1, values: self.values + entry.extent() as u32 }
@@ -92,30 +114,29 @@ impl Shape {
     }
 }
 
-/// A record found on flash; its header and descriptors make sense.
+/// A record; if it was read from flash, its header and descriptors are valid.
 #[derive(Clone, Copy)]
 pub(super) struct Record {
-    seq: u32,
-    at: u16,
-    shape: Shape,
-    /// Words of it, which the shape determines.
+    pub seq: u32,
+    pub at: u16,
+    pub shape: Shape,
+    /// Its length, which the shape determines.
     words: u16,
-    /// Does it end its transaction?
+    /// Whether it ends its transaction.
     pub last: bool,
-    /// Was it marked as committed by the second write of its header?
+    /// Whether its header's second write has marked it as committed.
     pub marked: bool,
 }
 
-/// A part inside a record.
-pub(super) struct Item {
-    pub entry: Entry,
-    /// Where in the page its value stands.
-    at: u16,
-}
-
 impl Record {
-    /// Reads the header and the descriptors of a record that must end at or before `limit`; none if they make no sense.
-    pub(super) fn read<F: MultiwriteNorFlash, P: Parts>(
+    /// A record of this shape to be written at `place`, where it ends inside the page.
+    pub(super) const fn new((seq, at): (u32, u16), shape: Shape, last: bool) -> Self {
+        Self { seq, at, shape, words: shape.words() as u16, last, marked: false }
+    }
+
+    /// Reads the header and the descriptors of a record that must end at or before `limit`; none if
+    /// they are not valid.
+    pub(super) fn read<F: JournalFlash, P: Parts>(
         region: &mut Region<F>,
         parts: &P,
         (seq, at): (u32, u16),
@@ -131,10 +152,7 @@ impl Record {
             return Ok(None);
         }
         for index in 0..items {
-            let entry = entry(region, parts, (seq, at), index)?;
-            if entry.key() >= region.count || entry.words() > MAX_WORDS {
-                return Ok(None);
-            }
+            let Some(entry) = entry(region, parts, (seq, at), index)? else { return Ok(None) };
             shape = shape.with(entry);
         }
         let mut record = Self::new((seq, at), shape, header & LAST != 0);
@@ -142,7 +160,7 @@ impl Record {
         Ok((shape.words() == words && header | UNMARKED == record.header()).then_some(record))
     }
 
-    fn header(&self) -> u32 {
+    pub(super) fn header(&self) -> u32 {
         let last = if self.last { LAST } else { 0 };
         u32::from(self.words) | self.shape.items << AT_BITS | last | UNMARKED
     }
@@ -153,7 +171,7 @@ impl Record {
     }
 
     /// The commit word as it is on flash, and as it must be.
-    pub(super) fn commit<F: MultiwriteNorFlash, P: Parts>(
+    pub(super) fn commit<F: JournalFlash, P: Parts>(
         &self,
         region: &mut Region<F>,
         parts: &P,
@@ -180,75 +198,57 @@ impl Record {
         Items { place: (self.seq, self.at), index: 0, items: self.shape.items, at: self.values() }
     }
 
-    /// Can a write cut short explain what is here, in the newest page and behind its last good record? Words are
-    /// written in ascending order, so only the last one that is not blank can be torn; if that is a commit word, it
-    /// still has every bit that the right one has.
-    pub(super) fn is_torn<F: MultiwriteNorFlash, P: Parts>(
+    /// Whether a write cut short explains what follows the last good record of the newest page.
+    ///
+    /// Words are written in ascending order, each once, with bits going from 1 to 0. So only the
+    /// last word that is not blank can be torn: every word before it is as it was to be, and it
+    /// still has every bit that it was to have. Where the words before it tell what the torn word
+    /// was to be, it is held against that.
+    pub(super) fn is_torn<F: JournalFlash, P: Parts>(
         region: &mut Region<F>,
         parts: &P,
         (seq, at): (u32, u16),
     ) -> Result<bool, NorFlashErrorKind> {
+        let end = region.used(seq)?;
+        if end <= at + 1 {
+            // The header itself.
+            return Ok(true);
+        }
         let header = region.word(seq, at)?;
-        if header & UNMARKED == 0 && !region.blank_from(seq, at + 1)? {
+        let (words, items) = counts(header);
+        let shape = Shape { items, values: 0 };
+        let whole = words | items << AT_BITS | header & LAST | UNMARKED == header;
+        let room = u32::from(Region::<F>::PAGE - at);
+        if !whole || words < shape.words() || words > room || end > at + words as u16 {
             return Ok(false);
         }
-        let Some(record) = Self::read(region, parts, (seq, at), Region::<F>::PAGE)? else {
-            // Torn in the header, or in the descriptors behind it.
-            let (_, items) = counts(header);
-            let values = at + Shape { items, values: 0 }.head() as u16;
-            return Ok(region.blank_from(seq, at + 1)? || region.blank_from(seq, values)?);
-        };
-        if !region.blank_from(seq, record.end())? {
-            return Ok(false);
+        let values = at + shape.head() as u16;
+        if end <= values {
+            // A word of descriptors, two in each.
+            for index in 0..2 * u32::from(end - at - 2) {
+                if entry(region, parts, (seq, at), index)?.is_none() {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        let Some(record) = Self::read(region, parts, (seq, at), Region::<F>::PAGE)? else { return Ok(false) };
+        let mut items = record.items();
+        while let Some(item) = items.next(region, parts)? {
+            let complete = items.at < end && item.entry.is_secret() && item.entry.words() > 0;
+            if complete && item.check(region, seq)? != Block::Whole {
+                return Ok(false);
+            }
+        }
+        if end < record.end() {
+            return Ok(true);
         }
         let (found, computed) = record.commit(region, parts)?;
         Ok(found & computed == computed)
     }
 
-    /// A record of this shape to be written at `place`.
-    pub(super) const fn new((seq, at): (u32, u16), shape: Shape, last: bool) -> Self {
-        // A record ends in its page.
-        Self { seq, at, shape, words: shape.words() as u16, last, marked: false }
-    }
-
-    /// Writes the record with these parts, which have its shape, and commits it.
-    pub(super) fn write<F: MultiwriteNorFlash, P: Parts>(
-        &self,
-        region: &mut Region<F>,
-        parts: &P,
-        entries: impl Iterator<Item = Entry> + Clone,
-    ) -> Result<(), NorFlashErrorKind> {
-        let (seq, at) = (self.seq, self.at);
-        let mut pen = Pen { region, seq, at, words: Aligned(heapless::Vec::new()) };
-        let mut sum = Sum::at(seq, at);
-        pen.put(self.header(), &mut sum)?;
-        // Two descriptors a word.
-        let (mut pair, mut half) = (0, 0);
-        for entry in entries.clone() {
-            pair |= entry.descriptor() << half;
-            half ^= 16;
-            if half == 0 {
-                pen.put(core::mem::take(&mut pair), &mut sum)?;
-            }
-        }
-        if half > 0 {
-            pen.put(pair, &mut sum)?;
-        }
-        for entry in entries.filter(|entry| entry.words() > 0) {
-            if entry.is_secret() {
-                let mut own = Sum::at(seq, pen.at());
-                pen.copy(parts, entry, &mut own)?;
-                pen.end(own.value())?;
-            } else {
-                pen.copy(parts, entry, &mut sum)?;
-            }
-        }
-        pen.end(sum.value() & COMMIT_MASK)?;
-        pen.flush()
-    }
-
     /// Where in the good record at this place the value of a part stands.
-    pub(super) fn find<F: MultiwriteNorFlash, P: Parts>(
+    pub(super) fn find<F: JournalFlash, P: Parts>(
         region: &mut Region<F>,
         parts: &P,
         place: (u32, u16),
@@ -267,12 +267,16 @@ impl Record {
 
     /// Second write of the header: this record is committed, it can no longer be a torn one.
     #[inline(always)]
-    pub(super) fn mark<F: MultiwriteNorFlash>(
-        &self,
-        region: &mut Region<F>,
-    ) -> Result<(), NorFlashErrorKind> {
+    pub(super) fn mark<F: JournalFlash>(&self, region: &mut Region<F>) -> Result<bool, NorFlashErrorKind> {
         region.put(self.seq, self.at, self.header() & !UNMARKED)
     }
+}
+
+/// A part inside a record.
+pub(super) struct Item {
+    pub entry: Entry,
+    /// Where in the page its value stands.
+    at: u16,
 }
 
 /// Walks over the parts of a record.
@@ -285,7 +289,7 @@ pub(super) struct Items {
 }
 
 impl Items {
-    pub(super) fn next<F: MultiwriteNorFlash, P: Parts>(
+    pub(super) fn next<F: JournalFlash, P: Parts>(
         &mut self,
         region: &mut Region<F>,
         parts: &P,
@@ -293,7 +297,8 @@ impl Items {
         if self.index == self.items {
             return Ok(None);
         }
-        let (entry, at) = (entry(region, parts, self.place, self.index)?, self.at);
+        let Some(entry) = entry(region, parts, self.place, self.index)? else { return Ok(None) };
+        let at = self.at;
         self.index += 1;
         self.at += entry.extent();
         Ok(Some(Item { entry, at }))
@@ -318,7 +323,7 @@ impl Item {
     }
 
     /// Copies the part's bytes out.
-    pub(super) fn bytes<'b, F: MultiwriteNorFlash>(
+    pub(super) fn bytes<'b, F: JournalFlash>(
         &self,
         region: &mut Region<F>,
         seq: u32,
@@ -333,7 +338,7 @@ impl Item {
     }
 
     /// Checks the bytes of a secret part that is not absent.
-    pub(super) fn check<F: MultiwriteNorFlash>(
+    pub(super) fn check<F: JournalFlash>(
         &self,
         region: &mut Region<F>,
         seq: u32,
@@ -353,16 +358,14 @@ impl Item {
         })
     }
 
-    /// Overwrites a secret part and its checksum with zeros. Words that happen to hold zero are written too: the
-    /// number of writes must not depend on the value.
-    pub(super) fn scrub<F: MultiwriteNorFlash>(
+    /// Overwrites a secret part and its checksum with zeros. Words that hold zero already are
+    /// written too: the number of writes must not depend on the value.
+    pub(super) fn scrub<F: JournalFlash>(
         &self,
         region: &mut Region<F>,
         seq: u32,
-    ) -> Result<(), NorFlashErrorKind> {
-        const ZEROS: [u8; MAX_PART + WORD] = [0; MAX_PART + WORD];
-        let length = (usize::from(self.entry.words()) + 1) * WORD;
-        region.write(seq, self.at, ZEROS.get(..length).unwrap_or(&ZEROS))
+    ) -> Result<bool, NorFlashErrorKind> {
+        region.zero(seq, self.at..self.values().end + 1)
     }
 }
 
@@ -372,82 +375,14 @@ const fn counts(header: u32) -> (u32, u32) {
     (header & MASK, header >> AT_BITS & MASK)
 }
 
-/// One of the parts of the record at `place`.
-fn entry<F: MultiwriteNorFlash, P: Parts>(
+/// One of the parts of the record at `place`; none if its descriptor is not one.
+fn entry<F: JournalFlash, P: Parts>(
     region: &mut Region<F>,
     parts: &P,
     (seq, at): (u32, u16),
     index: u32,
-) -> Result<Entry, NorFlashErrorKind> {
+) -> Result<Option<Entry>, NorFlashErrorKind> {
     let pair = region.word(seq, at + 1 + (index / 2) as u16)?;
     let descriptor = if index.is_multiple_of(2) { pair & 0xffff } else { pair >> 16 };
-    Ok(Entry::new(parts, descriptor))
-}
-
-/// Words gathered before they are written.
-const GATHERED: usize = MAX_PART / WORD;
-
-/// A driver may take whole words from here.
-#[repr(align(4))]
-struct Aligned(heapless::Vec<[u8; WORD], GATHERED>);
-
-/// Writes words in ascending order, many at a time: a flash is slow to begin.
-struct Pen<'r, F> {
-    region: &'r mut Region<F>,
-    seq: u32,
-    /// Where the first word not yet written goes.
-    at: u16,
-    words: Aligned,
-}
-
-impl<F: MultiwriteNorFlash> Pen<'_, F> {
-    /// Where the next word goes.
-    fn at(&self) -> u16 {
-        self.at + self.words.0.len() as u16
-    }
-
-    /// Adds a word that is summed.
-    #[inline(always)]
-    fn put(&mut self, word: u32, sum: &mut Sum) -> Result<(), NorFlashErrorKind> {
-        sum.add(&word.to_le_bytes());
-        self.end(word)
-    }
-
-    /// Adds a word that is not.
-    #[inline(always)]
-    fn end(&mut self, word: u32) -> Result<(), NorFlashErrorKind> {
-        if let Err(word) = self.words.0.push(word.to_le_bytes()) {
-            self.flush()?;
-            // There is room now.
-            let _ = self.words.0.push(word);
-        }
-        Ok(())
-    }
-
-    /// Adds the present value of a part, padded with zeros.
-    fn copy<P: Parts>(&mut self, parts: &P, entry: Entry, sum: &mut Sum) -> Result<(), NorFlashErrorKind> {
-        let words = usize::from(entry.words());
-        if self.words.0.len() + words > GATHERED {
-            self.flush()?;
-        }
-        let from = self.words.0.len();
-        for _ in 0..words {
-            // There is room.
-            let _ = self.words.0.push([0; WORD]);
-        }
-        if let Some(place) = self.words.0.get_mut(from..) {
-            let bytes = place.as_flattened_mut();
-            parts.encode(entry.key(), bytes);
-            sum.add(bytes);
-        }
-        Ok(())
-    }
-
-    #[inline(never)]
-    fn flush(&mut self) -> Result<(), NorFlashErrorKind> {
-        self.region.write(self.seq, self.at, self.words.0.as_flattened())?;
-        self.at = self.at();
-        self.words.0.clear();
-        Ok(())
-    }
+    Ok(Entry::read(parts, region.count, descriptor))
 }

@@ -1,45 +1,53 @@
 //! The flash region as a ring of pages of words, and the header of a page.
 //!
-//! A page is named by its number in the log, counted up from 1 for ever; page `s` lies at `s mod pages` of the region.
+//! A page is named by its number in the log, counted up from 1; page `s` lies in slot `s mod pages`.
 //! A word is four bytes, little endian; `at` counts words from the start of a page.
 
 use core::ops::Range;
 
 use crc::{CRC_32_ISO_HDLC, Crc, Digest, Table};
-use embedded_storage::nor_flash::{MultiwriteNorFlash, NorFlashError, NorFlashErrorKind};
+use embedded_storage::nor_flash::{NorFlashError, NorFlashErrorKind};
+
+use super::JournalFlash;
 
 /// Bytes in a word, the unit of writing.
 pub(super) const WORD: usize = 4;
-/// A word no one has written since the page was erased.
+/// A word that was not written since the page was erased.
 pub(super) const BLANK: u32 = u32::MAX;
 /// Words in a page header.
-pub(super) const HEADER: u16 = 4;
+pub(super) const HEADER: u16 = 6;
 /// Set in a page header or record header when first written, cleared by its second write.
 pub(super) const UNMARKED: u32 = 1 << 31;
-/// Set in the header of a page opened while the pages outside the log are being wiped.
+/// Set in the header of a page opened while the pages outside the log are being erased.
 const PURGING: u32 = 1 << 30;
 /// Bits of a word count inside a page; pages of up to 16 KB.
 pub(super) const AT_BITS: u32 = 12;
 const AT_MASK: u32 = (1 << AT_BITS) - 1;
-/// No page has a higher number: 20,000 erases of 65,535 pages end far below, and nothing can overflow.
+/// Bits of a distance between pages.
+const PAGE_BITS: u32 = 8;
+const PAGE_MASK: u32 = (1 << PAGE_BITS) - 1;
+/// Most pages of a region: one bit each in a page header.
+pub(super) const MAX_PAGES: u32 = u64::BITS;
+/// No page has a higher number. 20,000 erases of 64 pages end far below, and nothing can overflow.
 const LAST_PAGE: u32 = u32::MAX / 2;
-/// Names the format; part of every page header's checksum.
-const FORMAT: u32 = u32::from_le_bytes(*b"Eqj2");
-
+/// Names the format; part of every page header's checksum. The last byte is the version.
+const FORMAT: u32 = u32::from_le_bytes(*b"Eqj3");
+/// The same in the formats that had a header of four words.
+const SHORT_FORMATS: [u32; 2] = [u32::from_le_bytes(*b"Eqj1"), u32::from_le_bytes(*b"Eqj2")];
 /// Every format has fewer parts than this.
 const MOST_PARTS: u32 = 1 << 13;
 
 static CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISO_HDLC);
 
-/// A running checksum, and what tells it from that of the same bytes elsewhere.
+/// A running checksum and the place it is for.
 pub(super) struct Sum {
     digest: Digest<'static, u32, Table<1>>,
     place: u32,
 }
 
 impl Sum {
-    /// Of something at this place, so that no stale or misplaced bytes can pass. Places have different numbers for 2^20
-    /// pages, and nothing is on flash for as long.
+    /// For something at this place, so that bytes of another place or an earlier round never pass.
+    /// Places have different numbers for 2^20 pages, and nothing stays on flash for that long.
     pub(super) fn at(seq: u32, at: u16) -> Self {
         Self::of(seq << AT_BITS | u32::from(at))
     }
@@ -52,7 +60,7 @@ impl Sum {
         self.digest.update(bytes);
     }
 
-    pub(super) fn add_words<F: MultiwriteNorFlash>(
+    pub(super) fn add_words<F: JournalFlash>(
         &mut self,
         region: &mut Region<F>,
         seq: u32,
@@ -77,14 +85,31 @@ pub(super) struct Header {
     pub seq: u32,
     /// The first page of the log when this one was opened: everything from there on is needed.
     pub oldest: u32,
+    /// The page before this one in the log; the page itself if there was none.
+    pub before: u32,
     /// Words of the page before that count; what follows them there is void.
     pub tail: u16,
-    /// How many parts have been rewritten in turn, this page's included.
+    /// How many parts sweeps have rewritten, this page's included.
     pub swept: u32,
-    /// Opened while pages outside the log were being wiped.
+    /// Slots that failed, one bit each.
+    pub failed: u64,
+    /// Opened while pages outside the log were being erased.
     pub purging: bool,
     /// Set once a later page holds something committed.
     pub closed: bool,
+}
+
+impl Header {
+    /// The header's words in front of the checksum.
+    fn words(&self) -> [u32; 5] {
+        let mut place = self.seq.wrapping_sub(self.oldest) & PAGE_MASK;
+        place |= (self.seq.wrapping_sub(self.before) & PAGE_MASK) << PAGE_BITS;
+        place |= (u32::from(self.tail) & AT_MASK) << (2 * PAGE_BITS) | UNMARKED;
+        if self.purging {
+            place |= PURGING;
+        }
+        [self.seq, place, self.swept, self.failed as u32, (self.failed >> u32::BITS) as u32]
+    }
 }
 
 /// The flash and its division into pages.
@@ -96,11 +121,11 @@ pub(super) struct Region<F> {
     pub count: u16,
 }
 
-impl<F: MultiwriteNorFlash> Region<F> {
+impl<F: JournalFlash> Region<F> {
     /// Words in a page.
     pub(super) const PAGE: u16 = (F::ERASE_SIZE / WORD) as u16;
 
-    /// Where in the region a page of the log lies. A small machine has no divider, and mostly needs none.
+    /// Where in the region a page of the log lies. (Cortex-M0 has no divider.)
     pub(super) fn slot(&self, seq: u32) -> u32 {
         if self.pages.is_power_of_two() { seq & (self.pages - 1) } else { seq % self.pages.max(1) }
     }
@@ -117,14 +142,23 @@ impl<F: MultiwriteNorFlash> Region<F> {
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// Writes words, in ascending order.
-    pub(super) fn write(&mut self, seq: u32, at: u16, words: &[u8]) -> Result<(), NorFlashErrorKind> {
+    /// Writes words in ascending order and reads each back; false at the first that differs.
+    pub(super) fn write(&mut self, seq: u32, at: u16, words: &[u8]) -> Result<bool, NorFlashErrorKind> {
         let address = self.address(seq, at);
-        self.flash.write(address, words).map_err(|e| e.kind())
+        self.flash.program(address, words).map_err(|e| e.kind())
     }
 
-    pub(super) fn put(&mut self, seq: u32, at: u16, word: u32) -> Result<(), NorFlashErrorKind> {
+    pub(super) fn put(&mut self, seq: u32, at: u16, word: u32) -> Result<bool, NorFlashErrorKind> {
         self.write(seq, at, &word.to_le_bytes())
+    }
+
+    /// Overwrites words with zeros, one by one: a word that does not take it must not stop the others.
+    pub(super) fn zero(&mut self, seq: u32, words: Range<u16>) -> Result<bool, NorFlashErrorKind> {
+        let mut good = true;
+        for at in words {
+            good &= self.put(seq, at, 0)?;
+        }
+        Ok(good)
     }
 
     pub(super) fn erase(&mut self, seq: u32) -> Result<(), NorFlashErrorKind> {
@@ -132,7 +166,7 @@ impl<F: MultiwriteNorFlash> Region<F> {
         self.flash.erase(from, from + F::ERASE_SIZE as u32).map_err(|e| e.kind())
     }
 
-    /// Does every word of the page read as `word`?
+    /// Whether every word of the page reads as `word`.
     pub(super) fn uniform(&mut self, seq: u32, word: u32) -> Result<bool, NorFlashErrorKind> {
         for at in 0..Self::PAGE {
             if self.word(seq, at)? != word {
@@ -142,45 +176,57 @@ impl<F: MultiwriteNorFlash> Region<F> {
         Ok(true)
     }
 
-    /// Is everything in the page from `at` on blank?
-    pub(super) fn blank_from(&mut self, seq: u32, at: u16) -> Result<bool, NorFlashErrorKind> {
-        for at in at..Self::PAGE {
+    /// The end of what was written to the page: the word behind the last that is not blank.
+    pub(super) fn used(&mut self, seq: u32) -> Result<u16, NorFlashErrorKind> {
+        for at in (0..Self::PAGE).rev() {
             if self.word(seq, at)? != BLANK {
-                return Ok(false);
+                return Ok(at + 1);
             }
         }
-        Ok(true)
+        Ok(0)
     }
 
-    fn header_sum(&self, seq: u32, place: u32, swept: u32) -> u32 {
-        let mut sum = Sum::of(FORMAT ^ u32::from(self.count));
-        [seq, place | UNMARKED, swept].iter().for_each(|word| sum.add(&word.to_le_bytes()));
+    /// The checksum of the first words of a header, without format and number of parts.
+    fn raw_sum(words: &[u32]) -> u32 {
+        let mut sum = Sum::of(0);
+        for (index, word) in words.iter().enumerate() {
+            let word = if index == 1 { word | UNMARKED } else { *word };
+            sum.add(&word.to_le_bytes());
+        }
         sum.value()
     }
 
-    /// The format of the page at this place, if its header is one of another format.
-    pub(super) fn other_format(&mut self, place: u32) -> Result<Option<u8>, NorFlashErrorKind> {
-        let words = [self.word(place, 0)?, self.word(place, 1)?, self.word(place, 2)?];
-        let stored = self.word(place, 3)?;
-        let [e, q, j, version] = FORMAT.to_le_bytes();
-        for format in (b'1'..=b'9').filter(|format| *format != version) {
-            let sum = self.header_sum(words[0], words[1], words[2]) ^ FORMAT ^ u32::from(self.count);
-            let count = stored ^ sum ^ u32::from_le_bytes([e, q, j, format]);
-            if count < MOST_PARTS {
-                return Ok(Some(format - b'0'));
-            }
+    fn header_words(&mut self, place: u32) -> Result<[u32; HEADER as usize], NorFlashErrorKind> {
+        let mut words = [0; HEADER as usize];
+        for (at, word) in (0..).zip(&mut words) {
+            *word = self.word(place, at)?;
         }
-        Ok(None)
+        Ok(words)
     }
 
-    /// Reads the header of the page where `seq` lies; none if there is no valid one, or one that belongs elsewhere.
+    /// The format of the page in this slot, if its header is one of another format.
+    pub(super) fn other_format(&mut self, place: u32) -> Result<Option<u8>, NorFlashErrorKind> {
+        let [first, second, third, short, high, long] = self.header_words(place)?;
+        let named = short ^ Self::raw_sum(&[first, second, third]);
+        if let Some(format) = SHORT_FORMATS.iter().find(|format| *format ^ named < MOST_PARTS) {
+            return Ok(Some((format >> 24) as u8 - b'0'));
+        }
+        let differs = long ^ Self::raw_sum(&[first, second, third, short, high]) ^ FORMAT;
+        let version = (differs ^ FORMAT) >> 24;
+        let other = differs & 0x00ff_ffff < MOST_PARTS && (0x33..=0x39).contains(&version);
+        Ok((other && differs >> 24 != 0).then(|| version as u8 - b'0'))
+    }
+
+    /// Reads the header of the page in the slot of `seq`; none if there is no valid one, or one
+    /// that belongs elsewhere.
     pub(super) fn header(&mut self, seq: u32) -> Result<Option<Header>, NorFlashErrorKind> {
-        let (found, place) = (self.word(seq, 0)?, self.word(seq, 1)?);
-        let (swept, sum) = (self.word(seq, 2)?, self.word(seq, 3)?);
-        let delta = place & 0xffff;
-        if sum != self.header_sum(found, place, swept)
+        let [found, place, swept, low, high, sum] = self.header_words(seq)?;
+        let (delta, back) = (place & PAGE_MASK, place >> PAGE_BITS & PAGE_MASK);
+        if sum != Self::raw_sum(&[found, place, swept, low, high]) ^ FORMAT ^ u32::from(self.count)
             || self.slot(found) != self.slot(seq)
-            || delta >= found
+            || delta >= found.min(self.pages)
+            || back > delta
+            || (back == 0) != (delta == 0)
             || found > LAST_PAGE
         {
             return Ok(None);
@@ -188,8 +234,10 @@ impl<F: MultiwriteNorFlash> Region<F> {
         Ok(Some(Header {
             seq: found,
             oldest: found - delta,
-            tail: (place >> 16 & AT_MASK) as u16,
+            before: found - back,
+            tail: (place >> (2 * PAGE_BITS) & AT_MASK) as u16,
             swept,
+            failed: u64::from(high) << u32::BITS | u64::from(low),
             purging: place & PURGING != 0,
             closed: place & UNMARKED == 0,
         }))
@@ -200,19 +248,15 @@ impl<F: MultiwriteNorFlash> Region<F> {
         self.word(seq, 2)
     }
 
-    /// Opens an erased page.
-    pub(super) fn open(&mut self, header: &Header) -> Result<(), NorFlashErrorKind> {
-        let mut place = header.seq.wrapping_sub(header.oldest) & 0xffff;
-        place |= (u32::from(header.tail) & AT_MASK) << 16 | UNMARKED;
-        if header.purging {
-            place |= PURGING;
-        }
-        let words = [header.seq, place, header.swept, self.header_sum(header.seq, place, header.swept)];
-        self.write(header.seq, 0, words.map(u32::to_le_bytes).as_flattened())
+    /// Opens an erased page; false if the header does not read back.
+    pub(super) fn open(&mut self, header: &Header) -> Result<bool, NorFlashErrorKind> {
+        let [a, b, c, d, e] = header.words();
+        let sum = Self::raw_sum(&[a, b, c, d, e]) ^ FORMAT ^ u32::from(self.count);
+        self.write(header.seq, 0, [a, b, c, d, e, sum].map(u32::to_le_bytes).as_flattened())
     }
 
     /// Marks a page as followed by another one that holds something committed.
-    pub(super) fn close(&mut self, seq: u32) -> Result<(), NorFlashErrorKind> {
+    pub(super) fn close(&mut self, seq: u32) -> Result<bool, NorFlashErrorKind> {
         let place = self.word(seq, 1)?;
         self.put(seq, 1, place & !UNMARKED)
     }

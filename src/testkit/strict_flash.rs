@@ -7,6 +7,7 @@
 //!   fails until [`StrictFlash::power_up`].
 //! - Erases are counted for every page, for ever.
 
+use crate::journal::JournalFlash;
 use crate::prelude::*;
 use embedded_storage::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash, check_erase,
@@ -237,3 +238,5 @@ impl<const PAGE: usize> NorFlash for StrictFlash<PAGE> {
 }
 
 impl<const PAGE: usize> MultiwriteNorFlash for StrictFlash<PAGE> {}
+
+impl<const PAGE: usize> JournalFlash for StrictFlash<PAGE> {}

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use equipoise::journal::{BadPart, Error, Journal, Keys, MountError, Parts};
+use equipoise::journal::{BadPart, Error, Journal, MountError, Parts, Place};
 use equipoise::testkit::strict_flash::StrictFlash;
 
 pub const PAGE: usize = 1024;
@@ -21,19 +21,21 @@ pub const SMALL: usize = 20;
 pub const LARGE: usize = 112;
 
 /// The kinds of parts a device keeps, in small numbers: progress, waiting patients, tallies (secret), ledgers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Book {
     pub values: Vec<Vec<u8>>,
     /// Bytes of a ledger.
     ledger: usize,
     /// Makes every word of every value unique.
     serial: u32,
+    places: Vec<Place>,
 }
 
 impl Book {
     /// The book of a blank device.
     pub fn blank(ledger: usize) -> Self {
-        Self { values: vec![Vec::new(); usize::from(KEYS)], ledger, serial: 0 }
+        let places = vec![Place::NEW; usize::from(KEYS)];
+        Self { values: vec![Vec::new(); usize::from(KEYS)], ledger, serial: 0, places }
     }
 
     fn len(&self, key: u16) -> usize {
@@ -60,6 +62,12 @@ impl Book {
 
     fn clear(&mut self, keys: impl IntoIterator<Item = u16>) {
         keys.into_iter().for_each(|key| self.values[usize::from(key)].clear());
+    }
+
+    /// Goes on with values that have not been seen before, after these.
+    pub fn after(mut self, other: &Self) -> Self {
+        self.serial = other.serial;
+        self
     }
 
     /// Whole words of the secret parts' present values.
@@ -101,8 +109,8 @@ impl Parts for Book {
         Ok(())
     }
 
-    fn secret(&self, key: u16) -> bool {
-        TALLIES.contains(&key)
+    fn secret(&self, key: u16) -> Option<&Place> {
+        TALLIES.contains(&key).then(|| &self.places[usize::from(key)])
     }
 }
 
@@ -125,13 +133,13 @@ pub enum Step {
 pub use Step::{Assign, Days, Erase, Look, Outcome, Rest};
 
 impl Step {
-    fn touched(self) -> Keys {
+    fn dirty(self) -> Vec<u16> {
         match self {
-            Assign(w) => [PROGRESS, WAITING.start + w].into_iter().collect(),
-            Outcome(w, t) => [WAITING.start + w, TALLIES.start + t].into_iter().collect(),
+            Assign(w) => vec![PROGRESS, WAITING.start + w],
+            Outcome(w, t) => vec![WAITING.start + w, TALLIES.start + t],
             Look => [PROGRESS].into_iter().chain(TALLIES).chain(LEDGERS).collect(),
             Erase => (0..KEYS).collect(),
-            Rest | Days(_) => Keys::NONE,
+            Rest | Days(_) => Vec::new(),
         }
     }
 
@@ -146,7 +154,7 @@ impl Step {
                 book.clear(0..KEYS);
                 book.renew([PROGRESS]);
             }
-            _ => book.renew(self.touched().iter()),
+            _ => book.renew(self.dirty()),
         }
     }
 
@@ -178,8 +186,8 @@ impl Step {
             book.values.iter_mut().for_each(|value| value.fill(byte));
         }
         match self {
-            Erase => journal.purge(book, self.touched().iter()),
-            _ => journal.commit(book, || self.touched().iter().collect::<Vec<_>>().into_iter()),
+            Erase => journal.purge(book, || self.dirty().into_iter()),
+            _ => journal.commit(book, || self.dirty().into_iter()),
         }
     }
 }

@@ -10,6 +10,7 @@ use equipoise::device::custody::Key;
 use equipoise::device::generator::{Generator, Seeded};
 use equipoise::device::health::{Entropy, Repeatable};
 use equipoise::device::{Device, Held, Rest};
+use equipoise::journal::JournalFlash;
 use equipoise::testkit::strict_flash::StrictFlash;
 use equipoise::wire::{Reply, Request, checksum};
 
@@ -54,6 +55,8 @@ impl NorFlash for Flash {
 }
 
 impl MultiwriteNorFlash for Flash {}
+
+impl JournalFlash for Flash {}
 
 pub struct Desk<E = Repeatable, G = Generator> {
     pub device: Device<Box<Held<4, 8>>, Flash, E, G>,

@@ -1,0 +1,33 @@
+//! The flash that a journal is written to: NOR flash that reads back what it writes.
+
+use embedded_storage::nor_flash::MultiwriteNorFlash;
+
+use super::region::WORD;
+
+/// NOR flash with words of 4 bytes whose writes are read back.
+pub trait JournalFlash: MultiwriteNorFlash {
+    /// Writes whole words in ascending order and reads each one back before it writes the next.
+    /// False: a word reads back differently, and nothing behind it was written.
+    ///
+    /// A driver may replace this by a faster loop with the same result.
+    ///
+    /// # Errors
+    /// The flash refused to write or to read.
+    fn program(&mut self, offset: u32, words: &[u8]) -> Result<bool, Self::Error> {
+        for (address, word) in (offset..).step_by(WORD).zip(words.as_chunks::<WORD>().0) {
+            self.write(address, word)?;
+            let mut found = [0; WORD];
+            self.read(address, &mut found)?;
+            if found != *word {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl<F: JournalFlash> JournalFlash for &mut F {
+    fn program(&mut self, offset: u32, words: &[u8]) -> Result<bool, Self::Error> {
+        F::program(self, offset, words)
+    }
+}
