@@ -1,7 +1,7 @@
 //! The measured effect of a feature, by post-processing of what is already noisy.
 
 /// 97.5 % quantile of the normal law: intervals hold the truth 95 times in 100.
-const Z95: f64 = 1.959_963_984_540_054;
+pub const Z95: f64 = 1.959_963_984_540_054;
 
 /// A feature's treatment effect E[r | arm 1] - E[r | arm 0] with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,11 +1,10 @@
-//! One patient's way through client, log and register, over a line that loses, garbles and breaks.
+//! Enrolment and outcomes through client, log and register, over a line that loses, garbles and breaks.
 //!
-//! The device here is a few lines that follow the protocol's words, so that a test can decide what happens to
-//! every single line.
+//! The device here is a small imitation, so that a test can decide what happens to every single line.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -59,6 +58,11 @@ impl Device {
         u32::try_from(self.patients.len()).unwrap()
     }
 
+    fn resolved(&self) -> u32 {
+        let numbers: BTreeSet<u32> = self.recorded.iter().map(|(number, _)| *number).collect();
+        u32::try_from(numbers.len()).unwrap()
+    }
+
     fn other_terminal(&mut self, patients: u32) {
         (0..patients).for_each(|_| self.patients.push((Some(Tag(1)), Arm::Zero)));
     }
@@ -72,8 +76,8 @@ impl Device {
                 design: Design::Interim,
                 patients: 4000,
                 assigned: self.assigned(),
-                unresolved: 0,
-                phase: Phase::Explore,
+                unresolved: self.assigned() - self.resolved(),
+                phase: if self.closed { Phase::Closed } else { Phase::Explore },
                 looks: 0,
                 next_look: NextLook::After(2000),
             }),
@@ -228,8 +232,9 @@ fn refused(failure: Failure) -> String {
     }
 }
 
+/// A lost or garbled line is sent again byte for byte, and assigns once.
 #[test]
-fn a_lost_or_garbled_line_is_sent_again_byte_for_byte_and_assigns_once() {
+fn lost_line_is_sent_again_unchanged() {
     for fate in [Fate::RequestLost, Fate::ReplyLost, Fate::ReplyGarbled] {
         let ward = Ward::new(&[fate, fate]);
         let patient = ward.terminal().enrol("P-1", 2).unwrap();
@@ -241,8 +246,9 @@ fn a_lost_or_garbled_line_is_sent_again_byte_for_byte_and_assigns_once() {
     }
 }
 
+/// A late second answer is never taken for the answer to the next request.
 #[test]
-fn a_late_second_answer_is_never_taken_for_the_answer_to_the_next_request() {
+fn late_second_answer_is_thrown_away() {
     let ward = Ward::new(&[Fate::ReplyTwice, Fate::ReplyTwice, Fate::Fine, Fate::ReplyTwice]);
     let mut terminal = ward.terminal();
     assert_eq!(terminal.enrol("P-1", 0).unwrap().arm, Arm::One);
@@ -258,8 +264,9 @@ fn a_late_second_answer_is_never_taken_for_the_answer_to_the_next_request() {
     assert_eq!(terminal.enrol("P-1", 0).unwrap().number, 1);
 }
 
+/// After unplugging in the middle of an enrolment the same line gives the same arm.
 #[test]
-fn after_unplugging_in_the_middle_of_an_enrolment_the_same_line_gives_the_same_arm() {
+fn unplugged_enrolment_keeps_its_arm() {
     let ward = Ward::new(&[Fate::Unplugged]);
     let mut terminal = ward.terminal();
     assert!(matches!(terminal.enrol("P-1", 2), Err(Failure::NoDevice(_))));
@@ -272,8 +279,9 @@ fn after_unplugging_in_the_middle_of_an_enrolment_the_same_line_gives_the_same_a
     assert!(terminal.resume().unwrap().is_none());
 }
 
+/// The enrolment of a terminal that died is finished by the next one.
 #[test]
-fn a_terminal_that_died_in_the_middle_of_an_enrolment_is_taken_over_by_the_next() {
+fn next_terminal_takes_over_an_enrolment() {
     let ward = Ward::new(&[Fate::Unplugged]);
     assert!(ward.terminal().enrol("P-1", 2).is_err());
     ward.plug_in();
@@ -289,8 +297,9 @@ fn a_terminal_that_died_in_the_middle_of_an_enrolment_is_taken_over_by_the_next(
     assert_eq!(ward.device.lock().unwrap().assigned(), 1);
 }
 
+/// A code is enrolled once, also by the next terminal.
 #[test]
-fn a_code_is_enrolled_once_also_by_the_next_terminal() {
+fn code_is_enrolled_once() {
     let ward = Ward::new(&[]);
     ward.terminal().enrol("P-1", 0).unwrap();
     let again = refused(ward.terminal().enrol("P-1", 1).unwrap_err());
@@ -300,8 +309,9 @@ fn a_code_is_enrolled_once_also_by_the_next_terminal() {
     assert_eq!(ward.device.lock().unwrap().assigned(), 1);
 }
 
+/// A number taken by another terminal is not given to this patient.
 #[test]
-fn a_number_taken_by_another_terminal_is_not_this_patients() {
+fn number_of_another_terminal_is_not_taken() {
     let ward = Ward::new(&[Fate::Others(2)]);
     let patient = ward.terminal().enrol("P-1", 0).unwrap();
     assert_eq!((patient.number, patient.arm), (3, Arm::Zero));
@@ -311,8 +321,9 @@ fn a_number_taken_by_another_terminal_is_not_this_patients() {
     assert_eq!(ward.terminal().enrol("P-1", 0).unwrap().number, 2);
 }
 
+/// An arm that cannot be known any more is called unclear and never guessed.
 #[test]
-fn an_arm_that_cannot_be_known_any_more_is_said_to_be_unclear_and_never_guessed() {
+fn unknowable_arm_is_unclear() {
     let ward = Ward::new(&[Fate::LostThenOther]);
     let mut terminal = ward.terminal();
     let why = refused(terminal.enrol("P-1", 0).unwrap_err());
@@ -325,8 +336,9 @@ fn an_arm_that_cannot_be_known_any_more_is_said_to_be_unclear_and_never_guessed(
     assert!(matches!(ward.events().last(), Some(Event::Unclear { patient: 1, .. })), "{:?}", ward.events());
 }
 
+/// An enrolment stays pending while the memory of the device fails.
 #[test]
-fn an_enrolment_stays_pending_while_the_devices_memory_fails() {
+fn memory_failure_keeps_the_enrolment() {
     let ward = Ward::new(&[Fate::Faulty]);
     let mut terminal = ward.terminal();
     let why = refused(terminal.enrol("P-1", 2).unwrap_err());
@@ -336,21 +348,119 @@ fn an_enrolment_stays_pending_while_the_devices_memory_fails() {
     assert_eq!(ward.device.lock().unwrap().assigned(), 1);
 }
 
+/// An outcome without an answer stays on the list.
 #[test]
-fn an_outcome_without_an_answer_stays_on_the_list() {
-    let ward = Ward::new(&[Fate::Fine, Fate::Unplugged]);
+fn unanswered_outcome_stays_on_the_list() {
+    let lost = Fate::RequestLost;
+    let ward = Ward::new(&[Fate::Fine, lost, lost, lost, lost]);
     let mut terminal = ward.terminal();
     terminal.enrol("P-1", 0).unwrap();
     assert!(terminal.outcome(1, 1).is_err());
     assert_eq!(terminal.register().waiting().count(), 1);
-    ward.plug_in();
     terminal.outcome(1, 1).unwrap();
     assert_eq!(terminal.register().waiting().count(), 0);
-    assert!(terminal.register().resolved(1));
+    assert!(terminal.register().resolved(1).is_some());
 }
 
+/// A second outcome, or one after a loss, is not recorded, and the terminal says so.
 #[test]
-fn a_log_of_another_trial_or_an_erased_device_is_refused() {
+fn second_outcome_changes_nothing() {
+    let ward = Ward::new(&[]);
+    let mut terminal = ward.terminal();
+    terminal.enrol("P-1", 0).unwrap();
+    terminal.enrol("P-2", 0).unwrap();
+    let recorded = terminal.outcome(1, 1).unwrap();
+    assert_eq!((recorded.code.as_deref(), recorded.closed), (Some("P-1"), false));
+    terminal.lost(2).unwrap();
+    let events = ward.events().len();
+    for number in [1, 2] {
+        let why = refused(terminal.outcome(number, 0).unwrap_err());
+        let time = terminal.register().resolved(number).unwrap().to_owned();
+        assert_eq!(why, format!("patient P-{number}: already recorded at {time}; nothing changed"));
+        assert!(terminal.lost(number).is_err());
+    }
+    assert_eq!(ward.device.lock().unwrap().recorded, [(1, Some(1)), (2, None)]);
+    assert_eq!(ward.events().len(), events, "nothing is logged as recorded");
+}
+
+/// An outcome whose answer was lost reached the device; entering another one does not replace it.
+#[test]
+fn repeat_after_a_lost_answer_is_told() {
+    let ward = Ward::new(&[Fate::Fine, Fate::Unplugged]);
+    let mut terminal = ward.terminal();
+    terminal.enrol("P-1", 0).unwrap();
+    assert!(matches!(terminal.outcome(1, 1), Err(Failure::NoDevice(_))));
+    ward.plug_in();
+    let why = refused(terminal.outcome(1, 0).unwrap_err());
+    assert!(
+        why.starts_with("patient P-1: already recorded, by an earlier attempt without an answer"),
+        "{why}"
+    );
+    assert_eq!(terminal.register().waiting().count(), 0, "the patient waits no longer");
+    let outcomes = |event: &&Event| matches!(event, Event::Outcome { .. });
+    assert_eq!(ward.events().iter().filter(outcomes).count(), 0, "nothing is logged as recorded");
+}
+
+/// After the close nothing is sent and nothing is said to be recorded.
+#[test]
+fn outcome_after_the_close_is_refused() {
+    let ward = Ward::new(&[]);
+    let mut terminal = ward.terminal();
+    terminal.enrol("P-1", 0).unwrap();
+    ward.device.lock().unwrap().closed = true;
+    let why = refused(terminal.outcome(1, 1).unwrap_err());
+    assert!(why.starts_with("patient P-1: the trial is closed") && why.ends_with("nothing changed"), "{why}");
+    assert!(ward.device.lock().unwrap().recorded.is_empty());
+}
+
+/// The device keeps the kind it was first asked for; the terminal notices that another one was typed.
+#[test]
+fn repeat_with_another_kind_is_noticed() {
+    let ward = Ward::new(&[Fate::Unplugged]);
+    let mut terminal = ward.terminal();
+    assert!(terminal.enrol("P-1", 2).is_err());
+    ward.plug_in();
+    let why = refused(terminal.enrol("P-1", 0).unwrap_err());
+    assert_eq!(
+        why,
+        "patient P-1 was enrolled as \"65 or over, home\", as first asked for, not as \"under 65, home\": number 1, \
+         arm 1, Early walking; nothing changed"
+    );
+    assert_eq!(terminal.register().patient(1).unwrap().feature, 2);
+}
+
+/// Codes that differ only in case or blanks are one patient.
+#[test]
+fn codes_are_compared_without_case() {
+    let ward = Ward::new(&[]);
+    let mut terminal = ward.terminal();
+    terminal.enrol(" P-001 ", 0).unwrap();
+    let why = refused(terminal.enrol("p-001", 0).unwrap_err());
+    assert_eq!(why, "patient P-001 is already enrolled, as number 1");
+    assert_eq!(terminal.register().number("p-001"), Some(1));
+}
+
+/// A log of an earlier version that holds both spellings is read, and each is found by its own.
+#[test]
+fn old_log_with_two_spellings_is_read() {
+    let ward = Ward::new(&[]);
+    let (mut log, _) = log::Log::open(&ward.log(), "nurse").unwrap();
+    for (code, patient) in [("P-1", 1), ("p-1", 2)] {
+        let (code, feature_name, arm_name) = (code.to_owned(), String::new(), String::new());
+        let answered = format!("ARM {patient} 0");
+        log.append(Event::Arm { code, patient, feature: 0, feature_name, arm: 0, arm_name, answered })
+            .unwrap();
+    }
+    drop(log);
+    ward.device.lock().unwrap().other_terminal(2);
+    let terminal = ward.terminal();
+    let number = |code| terminal.register().number(code);
+    assert_eq!((number("P-1"), number("p-1"), number("P-2")), (Some(1), Some(2), None));
+}
+
+/// A log of another trial or of an erased device is refused.
+#[test]
+fn log_of_another_trial_is_refused() {
     let ward = Ward::new(&[]);
     let mut terminal = ward.terminal();
     terminal.enrol("P-1", 0).unwrap();
@@ -364,8 +474,9 @@ fn a_log_of_another_trial_or_an_erased_device_is_refused() {
     assert!(error.contains("is of another trial"), "{error}");
 }
 
+/// Errors name what else is on the port.
 #[test]
-fn whatever_else_is_on_the_port_is_named() {
+fn other_devices_are_named() {
     let hear = |babble: &'static [u8]| {
         let ward = Ward::new(&[]);
         ward.device.lock().unwrap().babble = Some(babble);

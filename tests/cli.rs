@@ -13,8 +13,9 @@ fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap()
 }
 
+/// A trial from key to erasure by commands alone.
 #[test]
-fn a_trial_lives_from_key_to_erasure_by_commands_alone() {
+fn whole_trial_by_commands() {
     let ward = Ward::new();
     let _device = ward.device();
     assert_eq!(json(&ward.good(&["status", "--json"]))["state"], "blank");
@@ -25,17 +26,14 @@ fn a_trial_lives_from_key_to_erasure_by_commands_alone() {
         let assigned = json(&ward.good(&["assign", &code, "65 or over, home", "--json"]));
         assert_eq!(
             (&assigned["patient"], &assigned["feature"], &assigned["code"]),
-            (&number.into(), &2.into(), &code.into())
+            (&number.into(), &2.into(), &code.clone().into())
         );
         let arm = assigned["arm"].as_u64().unwrap();
         assert_eq!(assigned["arm_name"], ["Usual care", "Early walking"][arm as usize]);
         if number % 2 == 0 {
             let label = if arm == 1 { "yes" } else { "0" };
             let recorded = json(&ward.good(&["outcome", &format!("P-{number}"), label, "--json"]));
-            assert_eq!(
-                recorded,
-                serde_json::json!({ "code": format!("P-{number}"), "patient": number, "recorded": true })
-            );
+            assert_eq!((&recorded["code"], &recorded["recorded"]), (&code.into(), &true.into()));
         } else {
             ward.good(&["lost", &format!("#{number}")]);
         }
@@ -45,15 +43,15 @@ fn a_trial_lives_from_key_to_erasure_by_commands_alone() {
         (&status["assigned"], &status["unresolved"], &status["patients"]),
         (&60.into(), &0.into(), &60.into())
     );
-    ward.good(&["close", "--key-file", "key", "--log", "custodian.jsonl"]);
+    ward.good(&["close", "--yes", "--key-file", "key", "--log", "custodian.jsonl"]);
     let table = ward.good(&["report", "--verify", "--key-file", "key"]);
     assert!(
         table.contains("65 or over, home") && table.contains("the MAC is right") && table.contains('●'),
         "{table}"
     );
     let csv = ward.good(&["report", "--format", "csv"]);
-    assert!(csv.starts_with("feature,name,estimate,low,high,patients\n"), "{csv}");
-    assert!(csv.contains("\n2,\"65 or over, home\","), "{csv}");
+    assert!(csv.starts_with("trial,level,feature,name,estimate,standard_error,low,high,outcomes\n"), "{csv}");
+    assert!(csv.contains(",0.95,2,\"65 or over, home\",") && csv.contains(",0.95,,\"overall\","), "{csv}");
     let report = json(&ward.good(&["report", "--format", "json", "--verify", "--key-file", "key"]));
     assert_eq!(report["verified"], true);
     ward.good(&["report", "--format", "svg", "-o", "effects.svg"]);
@@ -75,8 +73,9 @@ fn a_trial_lives_from_key_to_erasure_by_commands_alone() {
     }
 }
 
+/// Exit codes tell refused, usage and no device apart.
 #[test]
-fn exit_codes_tell_refused_usage_and_no_device_apart() {
+fn exit_codes() {
     let ward = Ward::new();
     let code = |words: &[&str]| ward.on_device(words).code;
     assert_eq!(code(&["status"]), 3, "no device");
@@ -102,18 +101,19 @@ fn exit_codes_tell_refused_usage_and_no_device_apart() {
     assert_eq!(code(&["provision", "nothing.toml", "--key-file", "key"]), 2);
     assert_eq!(ward.run(&["keygen", "key"]).code, 2, "a key is never overwritten");
     assert_eq!(ward.run(&["keygen", "other"]).code, 0);
-    let wrong = ward.on_device(&["close", "--key-file", "other"]);
+    let wrong = ward.on_device(&["close", "--yes", "--key-file", "other"]);
     assert_eq!(wrong.code, 1, "{wrong:?}");
     std::fs::set_permissions(ward.file("key"), PermissionsExt::from_mode(0o644)).unwrap();
-    let open = ward.on_device(&["close", "--key-file", "key"]);
+    let open = ward.on_device(&["close", "--yes", "--key-file", "key"]);
     assert!(open.code == 2 && open.err.contains("mode 644, allowed 600"), "{open:?}");
     assert_eq!(code(&["erase", "--key-file", "key"]), 2, "without --yes");
     drop(device);
     assert_eq!(code(&["assign", "P-2", "0"]), 3, "the device is gone");
 }
 
+/// A port in use and a port without a device are told apart.
 #[test]
-fn a_port_in_use_and_a_port_without_a_device_are_told_apart() {
+fn busy_port_and_no_device() {
     let ward = Ward::new();
     let _device = ward.device();
     let held = equipoise::host::terminal::link::open(&ward.file("port")).unwrap();
@@ -125,13 +125,14 @@ fn a_port_in_use_and_a_port_without_a_device_are_told_apart() {
     assert_eq!(none.code, 3, "{none:?}");
 }
 
+/// A report is not verified by another key or plan.
 #[test]
-fn a_report_is_not_verified_by_another_key_or_plan() {
+fn report_needs_its_key_and_plan() {
     let ward = Ward::new();
     let _device = ward.device();
     ward.provision(&[("patients = 4000", "patients = 4")]);
     (1..=4).for_each(|number| drop(ward.good(&["assign", &format!("P-{number}"), "0"])));
-    ward.good(&["close", "--key-file", "key"]);
+    ward.good(&["close", "--yes", "--key-file", "key"]);
     ward.run(&["keygen", "other"]);
     let other = ward.on_device(&["report", "--verify", "--key-file", "other"]);
     assert!(other.code == 1 && other.out.contains("THE MAC IS WRONG"), "{other:?}");
@@ -142,8 +143,9 @@ fn a_report_is_not_verified_by_another_key_or_plan() {
     assert_eq!(ward.on_device(&["report", "--verify", "--key-file", "key"]).code, 0);
 }
 
+/// No outcome value is in any file the terminal writes.
 #[test]
-fn no_outcome_value_is_in_any_file_the_terminal_writes() {
+fn no_outcome_in_any_file() {
     const MARKER: &str = "54321";
     let ward = Ward::new();
     let _device = ward.device();
@@ -165,11 +167,11 @@ fn no_outcome_value_is_in_any_file_the_terminal_writes() {
         let patient = format!("P-{number}");
         assert_eq!(run(ward.run_with(&["outcome", &patient, "-", "--port", &port, "--json"], MARKER)), 0);
     }
-    assert_eq!(run(ward.on_device(&["outcome", "P-1", MARKER])), 0, "a repeat");
+    assert_eq!(run(ward.on_device(&["outcome", "P-1", MARKER])), 1, "a repeat");
     assert_eq!(run(ward.on_device(&["outcome", "#77", MARKER])), 1, "refused by the device");
     assert_eq!(run(ward.on_device(&["outcome", "P-2", "154321"])), 2, "refused by the terminal");
     assert_eq!(run(ward.on_device(&["lost", "P-6"])), 0);
-    ward.good(&["close", "--key-file", "key", "--log", "custodian.jsonl"]);
+    ward.good(&["close", "--yes", "--key-file", "key", "--log", "custodian.jsonl"]);
     // The value itself, its hex forms, and the checksum of every line that carried it.
     let mut traces = vec![MARKER.to_owned(), "d431".to_owned(), "31d4".to_owned()];
     for number in [1, 2, 3, 4, 5, 77] {
@@ -197,11 +199,12 @@ fn no_outcome_value_is_in_any_file_the_terminal_writes() {
         traces.iter().for_each(|trace| assert!(!plain.contains(trace), "{trace} is in {name}:\n{text}"));
     }
     let log = &texts.iter().find(|(name, _)| name.ends_with("surgery.jsonl")).unwrap().1;
-    assert_eq!(log.matches("\"event\":\"outcome\"").count(), 6, "they are noted, without their values");
+    assert_eq!(log.matches("\"event\":\"outcome\"").count(), 5, "they are noted, without their values");
 }
 
+/// A changed log is found by its command.
 #[test]
-fn a_changed_log_is_found_by_its_command() {
+fn changed_log_is_found() {
     let ward = Ward::new();
     let _device = ward.device();
     ward.provision(&[]);
@@ -216,8 +219,9 @@ fn a_changed_log_is_found_by_its_command() {
     assert_eq!(refused.code, 2, "a terminal does not go on with a changed log: {refused:?}");
 }
 
+/// Provisioning the published algorithm says what the audit found.
 #[test]
-fn provisioning_the_published_algorithm_says_what_the_audit_found() {
+fn provision_warns_of_dp_conse() {
     let ward = Ward::new();
     let _device = ward.device();
     let text = equipoise::host::terminal::trial_file::EXAMPLE.replace("\"interim\"", "\"dp-conse\"");
@@ -230,17 +234,25 @@ fn provisioning_the_published_algorithm_says_what_the_audit_found() {
     );
 }
 
+/// Without a terminal the program alone is the demonstration.
 #[test]
-fn without_a_terminal_the_program_alone_is_the_demonstration() {
+fn no_terminal_means_demo() {
     let ward = Ward::new();
     let alone = ward.run(&[]);
     assert_eq!(alone.code, 0, "{alone:?}");
     let few = ward.run(&["demo", "--patients", "200", "--seed", "7"]);
     assert_eq!(few.code, 0, "{few:?}");
     for (told, patients) in [(&alone.out, "4000"), (&few.out, "200")] {
-        for text in
-            ["POWER CUT", "look 1", "95 % interval", "truth", "MAC is right", "spared", "epsilon 1", "Next:"]
-        {
+        for text in [
+            "POWER CUT",
+            "look 1",
+            "95 % confidence interval",
+            "truth",
+            "MAC is right",
+            "spared",
+            "epsilon 1",
+            "Next:",
+        ] {
             assert!(told.contains(text), "{text:?} is not in\n{told}");
         }
         assert!(told.contains(&format!("{patients} simulated patients")), "{told}");
@@ -248,8 +260,9 @@ fn without_a_terminal_the_program_alone_is_the_demonstration() {
     assert!(!ward.file("data").exists(), "the demonstration leaves nothing behind");
 }
 
+/// Completions and manual page know every subcommand.
 #[test]
-fn completions_and_manual_page_know_every_subcommand() {
+fn manual_knows_every_subcommand() {
     let ward = Ward::new();
     let manual = ward.run(&["man"]);
     for name in [
@@ -270,4 +283,183 @@ fn completions_and_manual_page_know_every_subcommand() {
             assert!(ward.run(&["completions", shell]).out.contains(name), "{shell}: {name}");
         }
     }
+}
+
+/// A second outcome, one after a loss and one after the close are refused and change nothing.
+#[test]
+fn second_outcome_is_refused() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[("patients = 4000", "patients = 6")]);
+    (1..=3).for_each(|number| drop(ward.good(&["assign", &format!("P-{number}"), "0"])));
+    ward.good(&["outcome", "P-1", "yes"]);
+    ward.good(&["lost", "P-2"]);
+    let refused = |words: &[&str], why: &str| {
+        let done = ward.on_device(words);
+        assert!(done.code == 1 && done.err.contains(why) && done.err.contains("nothing changed"), "{done:?}");
+        assert!(!done.out.contains("recorded for"), "{done:?}");
+    };
+    refused(&["outcome", "P-1", "no"], "patient P-1: already recorded at 20");
+    refused(&["outcome", "P-2", "no"], "patient P-2: already recorded at 20");
+    refused(&["lost", "P-1"], "patient P-1: already recorded at 20");
+    let again = json(&ward.on_device(&["outcome", "P-1", "no", "--json"]).out);
+    assert_eq!(again["error"], "refused");
+    assert!(again["message"].as_str().unwrap().contains("already recorded at"), "{again}");
+    // Another log does not know of it, but the device's count of resolved patients does not grow.
+    refused(&["outcome", "#1", "no", "--log", "other.jsonl"], "patient number 1: already recorded");
+    ward.good(&["close", "--yes", "--key-file", "key"]);
+    refused(&["outcome", "P-3", "yes"], "patient P-3: the trial is closed");
+    let log = ward.file("data/equipoise/logs/early-walking-after-hip-surgery.jsonl");
+    let log = std::fs::read_to_string(log).unwrap();
+    assert_eq!(log.matches("\"event\":\"outcome\"").count(), 1, "{log}");
+    assert_eq!(log.matches("\"event\":\"lost\"").count(), 1, "{log}");
+}
+
+/// A code in another case is the same patient; the trial file's pattern and check digit are held to before anything
+/// is asked.
+#[test]
+fn codes_follow_the_trial_file() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    let rule = "code = \"P-[0-9]{4}\"\ncode-check = \"damm\"\ntitle = \"Early";
+    ward.provision(&[("title = \"Early", rule)]);
+    let refused = |words: &[&str], code: i32, why: &str| {
+        let done = ward.on_device(words);
+        assert!(done.code == code && done.err.contains(why), "{done:?}");
+    };
+    refused(&["assign", "P-57", "0"], 2, "this trial's codes are like P-[0-9]{4}");
+    refused(&["assign", "P-5742", "0"], 2, "is not the damm check digit");
+    assert_eq!(json(&ward.good(&["status", "--json"]))["assigned"], 0);
+    ward.good(&["assign", " P-5724", "0"]);
+    refused(&["assign", "p-5724", "0"], 2, "this trial's codes are like");
+    ward.good(&["outcome", "p-5724 ", "yes"]);
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    ward.good(&["assign", "P-001", "0"]);
+    let again = ward.on_device(&["assign", "p-001", "0"]);
+    assert!(again.code == 1 && again.err.contains("patient P-001 is already enrolled"), "{again:?}");
+    assert_eq!(json(&ward.good(&["status", "--json"]))["assigned"], 1);
+}
+
+/// Escape sequences and direction marks are refused where text enters, and never written to a terminal.
+#[test]
+fn no_escape_reaches_a_terminal() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let text = std::fs::read_to_string(ward.file("trial.toml")).unwrap();
+    let bad = ["\u{1b}[2J", "a\u{202e}b", "a\u{200b}b"];
+    for (number, sign) in bad.into_iter().enumerate() {
+        let plain = |words: &[&str]| {
+            let done = ward.on_device(words);
+            assert_eq!(done.code, 2, "{done:?}");
+            assert!(done.err.contains("not allowed") || done.err.contains("allowed"), "{done:?}");
+            for bad in ['\u{1b}', '\u{202e}', '\u{200b}'] {
+                assert!(!(done.out.clone() + &done.err).contains(bad), "{words:?}: {done:?}");
+            }
+        };
+        plain(&["assign", sign, "0"]);
+        plain(&["assign", "P-1", sign]);
+        plain(&["assign", "P-1", "0", "--operator", sign]);
+        let json = serde_json::to_string(&format!("Early {sign}")).unwrap();
+        std::fs::write(
+            ward.file("bad.toml"),
+            text.replace("\"Early walking\"", &json.replace("\u{1b}", "\\u001b")),
+        )
+        .unwrap();
+        plain(&["assign", "P-1", "0", "--trial", "bad.toml"]);
+        let name = format!("{number}{sign}.toml");
+        std::fs::write(ward.file(&name), text.replace("epsilon = 1 ", "epsilon = 99 ")).unwrap();
+        plain(&["assign", "P-1", "0", "--trial", &name]);
+    }
+}
+
+/// `close` and `erase` say what will be lost and need `--yes`; reports are not overwritten.
+#[test]
+fn irrevocable_commands_need_yes() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[("patients = 4000", "patients = 6")]);
+    (1..=3).for_each(|number| drop(ward.good(&["assign", &format!("P-{number}"), "0"])));
+    ward.good(&["outcome", "P-1", "yes"]);
+    let asked = ward.on_device(&["close", "--key-file", "key"]);
+    assert_eq!(asked.code, 2, "{asked:?}");
+    for text in [
+        "Enrolled: 3 of 6",
+        "Waiting for an outcome: 2; they will count as lost",
+        "gives up 3 patients",
+        "--yes",
+    ] {
+        assert!(asked.err.contains(text), "{text}: {asked:?}");
+    }
+    let erase = ward.on_device(&["erase", "--key-file", "key"]);
+    assert!(
+        erase.code == 2 && erase.err.contains("still RUNNING") && erase.err.contains("--yes"),
+        "{erase:?}"
+    );
+    assert_eq!(json(&ward.good(&["status", "--json"]))["state"], "running");
+    ward.good(&["close", "--yes", "--key-file", "key"]);
+    assert!(ward.good(&["close", "--yes", "--key-file", "key"]).contains("closed before; nothing changed"));
+    std::fs::write(ward.file("report.csv"), "mine").unwrap();
+    let kept = ward.on_device(&["report", "--format", "csv", "-o", "report.csv"]);
+    assert!(kept.code == 2 && kept.err.contains("exists and is not overwritten"), "{kept:?}");
+    assert_eq!(std::fs::read_to_string(ward.file("report.csv")).unwrap(), "mine");
+    ward.good(&["report", "--format", "csv", "-o", "report.csv", "--force"]);
+    assert!(std::fs::read_to_string(ward.file("report.csv")).unwrap().starts_with("trial,"));
+    ward.good(&["erase", "--yes", "--key-file", "key"]);
+    let blank = ward.on_device(&["close", "--yes", "--key-file", "key"]);
+    assert!(blank.code == 1 && blank.err.contains("holds no trial"), "{blank:?}");
+}
+
+/// A report has one name a column in every format, its level, trial, counts, and an overall effect.
+#[test]
+fn report_says_what_it_rests_on() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[
+        ("patients = 4000", "patients = 40"),
+        ("\"65 or over, home\"", "\"=65 or over, home\""),
+    ]);
+    for number in 1..=40 {
+        let kind = if number % 2 == 0 { "0" } else { "2" };
+        let assigned = json(&ward.good(&["assign", &format!("P-{number}"), kind, "--json"]));
+        let y = assigned["arm"].to_string();
+        ward.good(&["outcome", &format!("P-{number}"), &y]);
+    }
+    if json(&ward.good(&["status", "--json"]))["state"] == "running" {
+        ward.good(&["close", "--yes", "--key-file", "key"]);
+    }
+    let columns = ["name", "estimate", "standard_error", "low", "high", "outcomes"];
+    let report = json(&ward.good(&["report", "--format", "json"]));
+    assert_eq!((report["level"].as_f64(), report["enrolled"].as_u64()), (Some(0.95), Some(40)));
+    for row in report["rows"].as_array().unwrap().iter().chain([&report["overall"]]) {
+        columns.iter().for_each(|name| assert!(row.get(name).is_some(), "{name}: {row}"));
+        if let Some(error) = row["standard_error"].as_f64() {
+            let value = |name: &str| row[name].as_f64().unwrap();
+            let end =
+                if value("high") < 1.0 { value("high") } else { 2.0 * value("estimate") - value("low") };
+            assert!((value("estimate") + 1.96 * error - end).abs() < 1e-4, "{row}");
+        }
+    }
+    let trial = report["trial"].as_str().unwrap();
+    let csv = ward.good(&["report", "--format", "csv"]);
+    assert_eq!(
+        csv.lines().next(),
+        Some("trial,level,feature,name,estimate,standard_error,low,high,outcomes")
+    );
+    assert!(csv.contains(&format!("{trial},0.95,2,\"'=65 or over, home\",")), "a formula is text: {csv}");
+    let table = ward.good(&["report"]);
+    let header = table.lines().nth(2).unwrap();
+    assert_eq!(header.split_whitespace().collect::<Vec<_>>(), columns, "{table}");
+    for text in
+        ["95 % confidence interval", "Patients enrolled: 40", "(noisy)", "differ because", "overall", trial]
+    {
+        assert!(table.contains(text), "{text}: {table}");
+    }
+    let svg = ward.good(&["report", "--format", "svg"]);
+    assert!(
+        svg.contains("95 % confidence interval") && svg.contains(trial) && svg.contains("overall"),
+        "{svg}"
+    );
 }

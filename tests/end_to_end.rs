@@ -1,4 +1,4 @@
-//! The terminal as people and other programs meet it: in tmux, keys sent and the screen read, and from Python.
+//! The terminal in tmux, with keys sent and the screen read; and a client in Python.
 //!
 //! Needs tmux and python3 with pyserial, so it is behind the feature `terminal-tests`, which `cargo xtask test` turns on.
 //! Waiting only turns a hang into a failure; nothing passes or fails by speed.
@@ -95,8 +95,9 @@ fn log(ward: &Ward) -> String {
     std::fs::read_to_string(ward.file("ward.jsonl")).unwrap()
 }
 
+/// A nurse enrols, reads the arm and enters the outcome with keys alone.
 #[test]
-fn a_nurse_enrols_reads_the_arm_and_enters_the_outcome_with_keys_alone() {
+fn enrolment_and_outcome_by_keys() {
     let ward = Ward::new();
     let _device = ward.device();
     ward.provision(&[]);
@@ -119,11 +120,21 @@ fn a_nurse_enrols_reads_the_arm_and_enters_the_outcome_with_keys_alone() {
     screen.shows("> H-07/12");
     screen.keys(&["o"]);
     screen.shows("Walks unaided on day 14?");
+    screen.keys(&["1", "Enter"]);
+    let no = screen.shows("Walks unaided on day 14? NO");
+    assert!(no.contains("Enter: record NO") && !no.contains("yes"), "{no}");
+    screen.keys(&["Escape"]);
+    screen.shows("2  yes");
     screen.keys(&["2", "Enter"]);
-    screen.shows("Walks unaided on day 14? YES");
+    screen.shows("Enter: record YES");
     screen.keys(&["Enter"]);
-    screen.shows("Recorded for patient number 1.");
+    screen.shows("Recorded for patient H-07/12, number 1.");
     screen.shows("Outcomes waiting: 0");
+    screen.keys(&["e"]);
+    let next = screen.shows("Patient code:");
+    assert!(!next.contains("H-07/12"), "nothing is left of the last patient: {next}");
+    screen.keys(&["Escape"]);
+    screen.shows("Nobody is waiting");
     screen.keys(&["q"]);
     screen.shows("left with 0");
     let log = log(&ward);
@@ -204,8 +215,9 @@ fn unheard(ward: &Ward) -> (Screen, Cable) {
     (screen, cable)
 }
 
+/// A device unplugged in the middle of an enrolment gives one arm when it is back.
 #[test]
-fn a_device_unplugged_in_the_middle_of_an_enrolment_gives_one_arm_when_it_is_back() {
+fn unplugged_device_gives_one_arm() {
     let ward = Ward::new();
     let device = ward.device();
     ward.provision(&[]);
@@ -230,8 +242,9 @@ fn a_device_unplugged_in_the_middle_of_an_enrolment_gives_one_arm_when_it_is_bac
     assert_eq!(log.matches("\"event\":\"arm\"").count(), 1, "{log}");
 }
 
+/// A device that is frozen after the confirmation is asked when it is back. The log has the enrolment before the screen says so.
 #[test]
-fn a_device_that_was_silent_and_then_killed_is_asked_when_it_is_back() {
+fn frozen_device_is_asked_when_back() {
     let ward = Ward::new();
     let device = ward.device();
     ward.provision(&[]);
@@ -242,7 +255,10 @@ fn a_device_that_was_silent_and_then_killed_is_asked_when_it_is_back() {
     kill_process(Pid::from_raw(i32::try_from(device.id()).unwrap()).unwrap(), Signal::STOP).unwrap();
     screen.keys(&["Enter"]);
     screen.shows("NO DEVICE");
-    screen.shows("Asking the device for the arm of patient P-1");
+    let promise = screen.shows("log knows what was asked");
+    assert!(promise.contains("Asking the device for the arm of patient P-1"), "{promise}");
+    let log_now = std::fs::read_to_string(ward.file("ward.jsonl")).unwrap();
+    assert!(log_now.contains("\"code\":\"P-1\""), "the log has what the screen says it has: {log_now}");
     let colours = String::from_utf8(screen.tmux(&["capture-pane", "-p", "-e"]).stdout).unwrap();
     assert!(
         colours.contains("[38;") || colours.contains("[31m"),
@@ -254,8 +270,68 @@ fn a_device_that_was_silent_and_then_killed_is_asked_when_it_is_back() {
     assert_eq!(log(&ward).matches("\"event\":\"arm\"").count(), 1);
 }
 
+/// An enrolment that was confirmed while the device was frozen is known to the next terminal, which asks about it.
 #[test]
-fn a_terminal_killed_in_the_middle_of_an_enrolment_is_followed_by_one_that_knows() {
+fn confirmed_enrolment_outlives_the_terminal() {
+    let ward = Ward::new();
+    let device = ward.device();
+    ward.provision(&[]);
+    let port = ward.port();
+    let words = ["terminal", "--port", &port, "--log", "ward.jsonl"];
+    let screen = Screen::run(&ward, &words, &[]);
+    screen.shows("Patients 0 of 4000");
+    screen.enrol("P-1");
+    kill_process(Pid::from_raw(i32::try_from(device.id()).unwrap()).unwrap(), Signal::STOP).unwrap();
+    screen.keys(&["Enter"]);
+    screen.shows("log knows what was asked");
+    drop(screen);
+    drop(device);
+    std::fs::File::open(ward.file("ward.jsonl")).unwrap().lock().unwrap();
+    let _device = ward.device();
+    let screen = Screen::run(&ward, &words, &[]);
+    screen.shows("Patient P-1 was confirmed");
+    screen.shows("Patients 0 of 4000");
+    screen.keys(&["Enter"]);
+    assert!(screen.shows("Enter when you have read it").contains("Patient P-1, number 1"));
+    assert_eq!(log(&ward).matches("\"event\":\"arm\"").count(), 1);
+}
+
+/// Of 40 kinds of patient "12" takes the twelfth; in the waiting list a digit searches and never selects.
+#[test]
+fn digits_take_whole_numbers() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    let names: Vec<String> = (1..=40).map(|kind| format!("\"kind {kind}\"")).collect();
+    let features =
+        "\"under 65, home\", \"under 65, care home\", \"65 or over, home\", \"65 or over, care home\"";
+    ward.provision(&[(features, &names.join(", "))]);
+    let port = ward.port();
+    let screen = Screen::run(&ward, &["terminal", "--port", &port, "--log", "ward.jsonl"], &[]);
+    screen.shows("Patients 0 of 4000");
+    for (code, kind) in [("P-2", "2"), ("P-12", "12")] {
+        screen.keys(&["e"]);
+        screen.shows("Patient code:");
+        screen.keys(&["-l", code]);
+        screen.keys(&["Enter"]);
+        screen.shows(&format!("Patient {code} is"));
+        screen.keys(&["-l", kind]);
+        screen.shows(&format!("Number: {kind}_"));
+        screen.keys(&["Enter"]);
+        screen.shows(&format!("Enrol patient {code}, kind {kind}?"));
+        screen.keys(&["Enter"]);
+        screen.shows("Enter when you have read it");
+        screen.keys(&["Enter"]);
+        screen.shows(&format!("Outcomes waiting: {}", if kind == "2" { 1 } else { 2 }));
+    }
+    screen.keys(&["-l", "12"]);
+    screen.shows("Outcomes waiting: 1 of 2, code has 12_");
+    screen.keys(&["Enter", "o"]);
+    screen.shows("Patient P-12, number 2: Walks unaided");
+}
+
+/// A terminal killed in the middle of an enrolment is followed by one that knows it.
+#[test]
+fn next_terminal_knows_the_enrolment() {
     let ward = Ward::new();
     let _device = ward.device();
     ward.provision(&[]);
@@ -271,8 +347,9 @@ fn a_terminal_killed_in_the_middle_of_an_enrolment_is_followed_by_one_that_knows
     assert_eq!(log(&ward).matches("\"event\":\"arm\"").count(), 1);
 }
 
+/// The program alone offers the example and goes on where it stopped.
 #[test]
-fn the_program_alone_offers_the_example_and_goes_on_where_it_stopped() {
+fn program_alone_goes_on() {
     let ward = Ward::new();
     let screen = Screen::run(&ward, &["--flash", "mine"], &[]);
     screen.shows("1 or 2 (Enter: 1):");
@@ -299,8 +376,9 @@ fn python() -> &'static str {
     found.unwrap_or_else(|| panic!("python3 with pyserial is needed (apt-get install python3-serial)"))
 }
 
+/// A small client in Python enrols and records an outcome.
 #[test]
-fn a_client_in_forty_lines_of_python_enrols_and_hands_over_an_outcome() {
+fn python_client() {
     let ward = Ward::new();
     let _device = ward.device();
     ward.provision(&[]);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
 use equipoise::design::Arm;
+use equipoise::host::terminal::bedside::Recorded;
 use equipoise::host::terminal::register::Patient;
 use equipoise::host::terminal::screen::view::view;
 use equipoise::host::terminal::screen::{Model, News, Order, Scene};
@@ -75,8 +76,9 @@ fn shows(model: &Model, texts: &[&str]) {
 
 const ENTER: KeyCode = KeyCode::Enter;
 
+/// The first view shows trial, device, progress, and who has waited how long.
 #[test]
-fn the_first_look_shows_trial_device_progress_and_who_is_waiting_how_long() {
+fn first_view_shows_trial_and_waiting() {
     shows(
         &at_work(),
         &[
@@ -97,8 +99,9 @@ fn the_first_look_shows_trial_device_progress_and_who_is_waiting_how_long() {
     );
 }
 
+/// An enrolment is asked for once; the arm stays in large letters until Enter.
 #[test]
-fn enrolling_asks_once_and_shows_the_arm_in_large_letters_until_it_is_read() {
+fn enrolling_asks_once_and_shows_the_arm() {
     let mut model = at_work();
     press(&mut model, &[KeyCode::Char('e')]);
     shows(&model, &["Enrol a patient", "number 1235", "Patient code:"]);
@@ -109,7 +112,14 @@ fn enrolling_asks_once_and_shows_the_arm_in_large_letters_until_it_is_read() {
     press(&mut model, &[KeyCode::Down, KeyCode::Down]);
     shows(&model, &[">  2  under 65, care home", "4  65 or over, care home"]);
     press(&mut model, &[KeyCode::Char('3'), ENTER]);
-    shows(&model, &["Enrol patient H-07/23, 65 or over, home?", "cannot be taken back", "Esc: back"]);
+    shows(
+        &model,
+        &["Enrol patient H-07/23, 65 or over, home?", "cannot be taken back", "Enter: enrol H-07/23"],
+    );
+    assert!(!shown(&model).contains("yes"), "nothing to say yes to");
+    press(&mut model, &[KeyCode::Esc]);
+    shows(&model, &[">  3  65 or over, home"]);
+    press(&mut model, &[ENTER]);
     let order = press(&mut model, &[ENTER]);
     assert_eq!(order, Some(Order::Enrol { code: "H-07/23".to_owned(), feature: 2 }));
     shows(&model, &["Asking the device for the arm of patient H-07/23"]);
@@ -126,15 +136,16 @@ fn enrolling_asks_once_and_shows_the_arm_in_large_letters_until_it_is_read() {
     assert_eq!(model.scene, Scene::List);
 }
 
+/// An outcome is sent only after a confirmation, and then leaves the screen.
 #[test]
-fn an_outcome_is_sent_only_after_a_confirmation_and_then_leaves_the_screen() {
+fn outcome_is_confirmed_and_forgotten() {
     let mut model = at_work();
     press(&mut model, &[KeyCode::Down, ENTER]);
     shows(&model, &["Patient H-07/19, number 1234: Walks unaided on day 14?", "1  no", "2  yes"]);
     assert_eq!(press(&mut model, &[ENTER, ENTER, ENTER]), None, "nothing is chosen beforehand");
     shows(&model, &["! Choose one first"]);
     assert_eq!(press(&mut model, &[KeyCode::Char('2'), ENTER]), None);
-    shows(&model, &["Walks unaided on day 14? YES", "cannot be changed"]);
+    shows(&model, &["Walks unaided on day 14? YES", "cannot be changed", "Enter: record YES"]);
     assert_eq!(
         press(&mut model, &[KeyCode::Esc, KeyCode::Down, KeyCode::Down, ENTER]),
         None,
@@ -143,22 +154,131 @@ fn an_outcome_is_sent_only_after_a_confirmation_and_then_leaves_the_screen() {
     assert_eq!(press(&mut model, &[ENTER]), Some(Order::Outcome { number: 1234, y: 1 }));
     assert!(!shown(&model).contains("YES"));
     assert!(!format!("{model:?}").contains("Outcome {"), "the chosen value is gone from the model");
-    model.news(News::Recorded(1234));
-    shows(&model, &["Recorded for patient number 1234.", "Outcomes waiting"]);
+    model.news(News::Recorded(recorded("H-07/19", 1234, false)));
+    shows(&model, &["Recorded for patient H-07/19, number 1234.", "Outcomes waiting"]);
 }
 
+fn recorded(code: &str, number: u32, closed: bool) -> Recorded {
+    Recorded { number, code: Some(code.to_owned()), closed }
+}
+
+/// A confirmation says what Enter does in words that cannot be read the other way round.
 #[test]
-fn a_loss_is_sent_only_after_a_confirmation() {
+fn enter_is_never_yes_to_a_no() {
+    let mut model = at_work();
+    press(&mut model, &[ENTER, KeyCode::Char('1'), ENTER]);
+    shows(&model, &["Walks unaided on day 14? NO", "Enter: record NO", "Esc: back"]);
+    assert!(!shown(&model).contains("yes"));
+    let mut model = at_work();
+    press(&mut model, &[KeyCode::Char('l')]);
+    shows(&model, &["Patient H-07/12, number 1200: the outcome will never come", "Enter: record LOST"]);
+    assert!(!shown(&model).contains("yes"));
+}
+
+/// What was said about one patient is gone when the next one is chosen or enrolled.
+#[test]
+fn messages_end_with_the_next_patient() {
+    for key in ['e', 'o', 'l', 'a', '/'] {
+        let mut model = at_work();
+        model.news(News::Recorded(recorded("H-07/12", 1200, false)));
+        shows(&model, &["Recorded for patient H-07/12"]);
+        press(&mut model, &[KeyCode::Char(key)]);
+        assert!(!shown(&model).contains("Recorded for"), "{key}: {}", shown(&model));
+    }
+    let mut model = at_work();
+    model.news(News::Recorded(recorded("H-07/12", 1200, true)));
+    shows(&model, &["Recorded for patient H-07/12", "the trial is closed"]);
+    press(&mut model, &[KeyCode::Down]);
+    assert!(!shown(&model).contains("Recorded for"));
+}
+
+/// Of 40 kinds, "12" and Enter take the twelfth.
+#[test]
+fn whole_number_chooses_a_kind() {
+    let mut model = at_work();
+    let names: Vec<String> = (1..=40).map(|kind| format!("\"kind {kind}\"")).collect();
+    let text = equipoise::host::terminal::trial_file::EXAMPLE;
+    let from = text.lines().find(|line| line.starts_with("features")).unwrap();
+    let text = text.replace(from, &format!("features = [{}]", names.join(", ")));
+    model.trial = TrialFile::parse("forty", &text).unwrap();
+    press(&mut model, &[KeyCode::Char('e'), KeyCode::Char('P'), ENTER]);
+    assert_eq!(press(&mut model, &[KeyCode::Char('1'), KeyCode::Char('2')]), None);
+    shows(&model, &["> 12  kind 12", "Number: 12_"]);
+    press(&mut model, &[ENTER]);
+    shows(&model, &["Enrol patient P, kind 12?"]);
+    press(&mut model, &[KeyCode::Esc, KeyCode::Char('4'), KeyCode::Char('1'), ENTER]);
+    shows(&model, &["! There is no 41: choose 1 to 40."]);
+    press(&mut model, &[KeyCode::Backspace, KeyCode::Char('0'), ENTER, ENTER]);
+    shows(&model, &["Asking the device for the arm of patient P"]);
+}
+
+/// A digit searches the waiting list; it never selects a row.
+#[test]
+fn digits_search_the_waiting_list() {
+    let mut model = at_work();
+    let code = |number| patient(&format!("p-{number}"), number, "2026-11-16T08:00:00Z");
+    model.news(News::Waiting([3, 12, 120, 201].map(code).to_vec()));
+    press(&mut model, &[KeyCode::Char('1'), KeyCode::Char('2')]);
+    shows(&model, &["Outcomes waiting: 2 of 4, code has 12_", "> p-12 ", "p-120"]);
+    press(&mut model, &[KeyCode::Down, ENTER]);
+    shows(&model, &["> p-120"]);
+    press(&mut model, &[KeyCode::Char('o')]);
+    shows(&model, &["Patient p-120, number 120"]);
+    press(&mut model, &[KeyCode::Esc, KeyCode::Esc]);
+    shows(&model, &["Outcomes waiting: 4", "> p-3 "]);
+    press(
+        &mut model,
+        &[KeyCode::Char('/'), KeyCode::Char('P'), KeyCode::Char('-'), KeyCode::Char('2'), ENTER],
+    );
+    shows(&model, &["code has P-2", "> p-201"]);
+    // The cursor stays on its patient when others come and go.
+    model.news(News::Waiting([12, 201, 202].map(code).to_vec()));
+    shows(&model, &["> p-201"]);
+}
+
+/// The screen says that the log knows of an enrolment only once it does.
+#[test]
+fn no_promise_before_the_log_has_it() {
+    let mut model = at_work();
+    press(&mut model, &[KeyCode::Char('e'), KeyCode::Char('P'), ENTER, KeyCode::Char('1'), ENTER, ENTER]);
+    model.news(News::Disconnected("gone".to_owned()));
+    assert!(!shown(&model).contains("log knows"));
+    press(&mut model, &[KeyCode::Char('q')]);
+    assert!(!model.quit, "not before it is in the log");
+    model.news(News::Pending("P".to_owned()));
+    shows(&model, &["the log knows what was asked"]);
+    press(&mut model, &[KeyCode::Char('q')]);
+    assert!(model.quit);
+}
+
+/// An enrolment that was confirmed but never asked for is confirmed once more, or dropped.
+#[test]
+fn confirmed_enrolment_is_asked_about() {
+    let mut model = at_work();
+    let wanted = News::Wanted { code: "P-1".to_owned(), feature: 2 };
+    model.news(wanted.clone());
+    shows(&model, &["Patient P-1 was confirmed", "Enrol patient P-1, 65 or over, home?", "Enter: enrol P-1"]);
+    assert_eq!(press(&mut model, &[ENTER]), Some(Order::Enrol { code: "P-1".to_owned(), feature: 2 }));
+    let mut model = at_work();
+    model.news(wanted);
+    assert_eq!(press(&mut model, &[KeyCode::Esc]), Some(Order::Drop { code: "P-1".to_owned() }));
+    assert_eq!(model.scene, Scene::List);
+}
+
+/// A loss is sent only after a confirmation.
+#[test]
+fn loss_is_confirmed() {
     let mut model = at_work();
     assert_eq!(press(&mut model, &[KeyCode::Char('l')]), None);
-    shows(&model, &["Patient H-07/12, number 1200: the outcome will never come?"]);
+    shows(&model, &["Patient H-07/12, number 1200: the outcome will never come"]);
     assert_eq!(press(&mut model, &[KeyCode::Esc]), None);
     assert_eq!(model.scene, Scene::List);
     assert_eq!(press(&mut model, &[KeyCode::Char('L'), ENTER]), Some(Order::Lost { number: 1200 }));
 }
 
+/// A graded outcome is typed and must be within its scale.
 #[test]
-fn a_graded_outcome_is_typed_and_held_to_its_scale() {
+fn graded_outcome_keeps_to_its_scale() {
     let mut model = at_work();
     let text = equipoise::host::terminal::trial_file::EXAMPLE.replace("scale = 1 ", "scale = 100 ");
     let text: String =
@@ -174,20 +294,22 @@ fn a_graded_outcome_is_typed_and_held_to_its_scale() {
     );
 }
 
+/// A bad or used code is named and can be corrected.
 #[test]
-fn a_bad_or_used_code_is_named_and_can_be_corrected() {
+fn bad_code_can_be_corrected() {
     let mut model = at_work();
     press(&mut model, &[KeyCode::Char('e'), ENTER]);
     shows(&model, &["! the patient code \"\" is not allowed: 1 to 24 letters, digits"]);
-    type_in(&mut model, "H-07/19");
+    type_in(&mut model, " h-07/19");
     press(&mut model, &[ENTER]);
     shows(&model, &["! Patient H-07/19 is already enrolled."]);
     press(&mut model, &[KeyCode::Char('a'), ENTER]);
-    shows(&model, &["Patient H-07/19a is"]);
+    shows(&model, &["Patient h-07/19a is"]);
 }
 
+/// A missing device is reported in words, and a pending enrolment goes on.
 #[test]
-fn an_unplugged_device_is_told_in_words_and_a_pending_enrolment_goes_on() {
+fn unplugged_device_keeps_the_enrolment() {
     let mut model = at_work();
     model.news(News::Pending("H-07/23".to_owned()));
     model.news(News::Disconnected("/dev/ttyACM0 is not there: is the device plugged in?".to_owned()));
@@ -198,10 +320,12 @@ fn an_unplugged_device_is_told_in_words_and_a_pending_enrolment_goes_on() {
     shows(&model, &["Early walking (arm 1)"]);
 }
 
+/// Why there is no device does not hide the result of the last order.
 #[test]
-fn why_there_is_no_device_does_not_hide_what_became_of_the_last_order() {
+fn link_error_keeps_last_result() {
     let mut model = at_work();
-    model.scene = Scene::Asking { what: "the record of patient H-07/12".to_owned(), enrolment: false };
+    model.scene =
+        Scene::Asking { what: "the record of patient H-07/12".to_owned(), enrolment: false, logged: false };
     model.news(News::Failed("Not recorded: the line broke. Please enter it again.".to_owned()));
     let why = "no permission to open /dev/ttyACM0: join its group (on Debian: sudo adduser $USER dialout) and log in again";
     model.news(News::Disconnected(why.to_owned()));
@@ -216,8 +340,9 @@ fn why_there_is_no_device_does_not_hide_what_became_of_the_last_order() {
     );
 }
 
+/// Nobody can be enrolled without a device or in a closed trial.
 #[test]
-fn without_a_device_nobody_can_be_enrolled() {
+fn no_enrolment_without_a_device() {
     let mut model = at_work();
     model.news(News::Disconnected("gone".to_owned()));
     press(&mut model, &[KeyCode::Char('e')]);
@@ -228,8 +353,9 @@ fn without_a_device_nobody_can_be_enrolled() {
     shows(&model, &["! The trial is closed"]);
 }
 
+/// Without colour no cell has one, and the text is the same with it.
 #[test]
-fn without_colour_no_cell_has_one_and_the_text_is_the_same_with_it() {
+fn colour_is_never_needed() {
     let mut model = at_work();
     for news in [None, Some(News::Disconnected("gone".to_owned()))] {
         news.into_iter().for_each(|news| model.news(news));
@@ -245,8 +371,9 @@ fn without_colour_no_cell_has_one_and_the_text_is_the_same_with_it() {
     }
 }
 
+/// Any window can be drawn, and one that is too small says so.
 #[test]
-fn any_window_can_be_drawn_and_a_tiny_one_says_so() {
+fn any_window_can_be_drawn() {
     let mut model = at_work();
     model.news(News::Waiting(
         (1..200).map(|n| patient(&format!("P-{n}"), n, "2026-11-16T08:00:00Z")).collect(),

@@ -8,8 +8,10 @@
 
 pub mod audit;
 pub mod chart;
+pub mod cli;
 pub mod device;
 pub mod normality;
+pub mod output;
 pub mod pareto;
 pub mod planner;
 pub mod sample;

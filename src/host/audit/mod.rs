@@ -68,14 +68,12 @@ pub fn run(args: &AuditArgs) -> ExitCode {
     let findings = findings_of(args);
     if args.json {
         match serde_json::to_string_pretty(&findings) {
-            Ok(json) => super::terminal::commands::say(&format!("{json}\n")),
+            Ok(json) => super::output::say(&format!("{json}\n")),
             Err(error) => return refused(&error.to_string()),
         }
     } else {
         let (table, chart) = (table::table(&findings), table::chart(&findings));
-        super::terminal::commands::say(&format!(
-            "{table}\nLoss found, against the claim (\u{2502}):\n{chart}"
-        ));
+        super::output::say(&format!("{table}\nLoss found, against the claim (\u{2502}):\n{chart}"));
     }
     if let Some(path) = &args.svg
         && let Err(error) = std::fs::write(path, table::svg(&findings))

@@ -9,28 +9,42 @@
 //! enrolment, which it asks again with the same line and so gets the same arm, or the arm. A code is enrolled
 //! once. While an enrolment is pending no other begins.
 //!
-//! **Two terminals on one device.** A refusal settles an enrolment if it is certain that the device did not take the
+//! **Two terminals on one device.** A refusal ends an enrolment if it is certain that the device did not take the
 //! request: only one copy of it was sent, or no patient after this number was assigned, for then the device compared
 //! the tag. If the number went to another terminal's patient, the enrolment begins anew with the next number.
 //! Otherwise (a copy got no answer, and another terminal has gone on since) the arm cannot be known any more; the
 //! log says `unclear`, and the code stays used.
 //!
-//! **Outcomes** are sent, never stored: the log learns that one was handed over. Without an answer nothing is
-//! logged and the patient stays on the list; handing it over again is safe.
+//! **Outcomes** are sent, never stored: the log learns that one was recorded. The device acknowledges a repeat like
+//! the first copy, so [`Bedside`] compares the public number of resolved patients before and after: if it did not
+//! grow, the device had an outcome or a loss on record already and nothing changed. Without an answer nothing is logged
+//! and the patient stays on the list; sending the outcome again is safe.
 
 use crate::prelude::*;
 use std::path::Path;
 
 use super::client::{AskError, Client};
+use super::code::folded;
 use super::failure::{Failure, in_words};
 use super::log::{Entry, Event, Log};
-use super::register::{Patient, Pending, Register, check_code};
+use super::register::{Patient, Pending, Register};
 use super::trial_file::TrialFile;
 use crate::design::Arm;
 use crate::trial::Phase;
 use crate::wire::{Reply, Request, Status, Tag, Word};
 
-/// A terminal at work: a device, a log, a trial's words.
+/// An outcome or a loss that was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// The patient's number.
+    pub number: u32,
+    /// The patient's code, if this log has it.
+    pub code: Option<String>,
+    /// Whether the trial closed with it, because it was the last one.
+    pub closed: bool,
+}
+
+/// A device, a log and a trial's names.
 pub struct Bedside {
     client: Client,
     log: Log,
@@ -38,7 +52,7 @@ pub struct Bedside {
     trial: TrialFile,
 }
 
-/// What came of asking for an arm.
+/// The result of asking for an arm.
 enum Asked {
     Arm(Patient),
     /// The number went to another terminal's patient.
@@ -129,7 +143,7 @@ impl Bedside {
         Ok(status)
     }
 
-    /// Settles the enrolment a terminal before this one left without an answer, if there is one.
+    /// Asks again for the arm of an enrolment that has no answer yet, if there is one.
     ///
     /// # Errors
     /// No device (it stays pending), refused, or unclear.
@@ -142,27 +156,73 @@ impl Bedside {
         }
     }
 
+    /// Writes to the log that a person confirmed an enrolment, before anything is asked of the device.
+    ///
+    /// # Errors
+    /// A bad or used code, or the disk refused.
+    pub fn want(&mut self, code: &str, feature: u8) -> Result<(), Failure> {
+        let code = self.check(code, feature)?;
+        let feature_name = self.trial.feature_name(feature);
+        self.unused(&code)?;
+        self.note(Event::Wanted { code, feature, feature_name }).map(drop)
+    }
+
+    /// Writes to the log that a confirmed enrolment was given up; the device was not asked for it.
+    ///
+    /// # Errors
+    /// The disk refused.
+    pub fn drop_wanted(&mut self, why: &str) -> Result<(), Failure> {
+        let Some(wanted) = self.register.wanted() else { return Ok(()) };
+        let (code, why) = (wanted.code.clone(), why.to_owned());
+        self.note(Event::Dropped { code, why }).map(drop)
+    }
+
+    /// The checked form of a code, if the trial has such a feature.
+    fn check(&self, code: &str, feature: u8) -> Result<String, Failure> {
+        let features = self.trial.plan.features();
+        if feature >= features {
+            return Err(Failure::Usage(format!("feature {feature} is not allowed: 0..{features}")));
+        }
+        self.trial.code.check(code).map_err(Failure::Usage)
+    }
+
+    fn unused(&self, code: &str) -> Result<(), Failure> {
+        match self.register.same_code(code) {
+            Some((known, number)) => {
+                Err(Failure::Refused(format!("patient {known} is already enrolled, as number {number}")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Enrols a patient.
     ///
     /// # Errors
     /// A bad or used code, no device (it stays pending), refused, or unclear.
     pub fn enrol(&mut self, code: &str, feature: u8) -> Result<Patient, Failure> {
-        check_code(code).map_err(Failure::Usage)?;
-        if feature >= self.trial.plan.features() {
-            let features = self.trial.plan.features();
-            return Err(Failure::Usage(format!("feature {feature} is not allowed: 0..{features}")));
-        }
-        if let Some(pending) = self.register.pending() {
-            let same = pending.code == code && pending.feature == feature;
-            let settled = self.resume()?;
-            if let (true, Some(patient)) = (same, settled) {
-                return Ok(patient);
+        let code = self.check(code, feature)?;
+        if let Some(pending) = self.register.pending().cloned() {
+            let answered = self.resume()?;
+            match answered {
+                Some(patient) if folded(&patient.code) == folded(&code) && patient.feature == feature => {
+                    return Ok(patient);
+                }
+                // The device keeps the feature it was asked for first, and must not compare it with a repeat's.
+                Some(patient) if folded(&patient.code) == folded(&code) => {
+                    let [kept, typed] =
+                        [pending.feature, feature].map(|feature| self.trial.feature_name(feature));
+                    let (arm, name) = (patient.arm.index(), self.trial.arm_name(patient.arm));
+                    return Err(Failure::Refused(format!(
+                        "patient {} was enrolled as {kept:?}, as first asked for, not as {typed:?}: number {}, \
+                         arm {arm}, {name}; nothing changed",
+                        patient.code, patient.number
+                    )));
+                }
+                _ => {}
             }
         }
-        if let Some(number) = self.register.number(code) {
-            return Err(Failure::Refused(format!("patient {code} is already enrolled, as number {number}")));
-        }
-        self.begin(code, feature)
+        self.unused(&code)?;
+        self.begin(&code, feature)
     }
 
     fn begin(&mut self, code: &str, feature: u8) -> Result<Patient, Failure> {
@@ -245,38 +305,61 @@ impl Bedside {
         Ok(Patient { code, number, feature, arm, since: entry.time.parse().unwrap_or_default() })
     }
 
-    /// Hands an outcome over. Its value goes to the device and nowhere else.
+    /// Records an outcome. Its value goes to the device and nowhere else.
     ///
     /// # Errors
-    /// No device, or refused; the patient stays on the list.
-    pub fn outcome(&mut self, number: u32, y: u16) -> Result<(), Failure> {
+    /// No device (the patient stays on the list), refused, or recorded before.
+    pub fn outcome(&mut self, number: u32, y: u16) -> Result<Recorded, Failure> {
         let scale = self.trial.plan.scale();
         if y > scale {
             return Err(Failure::Usage(format!("the outcome is not allowed: 0..={scale}")));
         }
-        let answered = self.record(&Request::Outcome { patient: number, y: y.into() }, number)?;
-        let code = self.register.code(number).unwrap_or_default().to_owned();
-        self.note(Event::Outcome { code, patient: number, answered }).map(drop)
+        self.record(number, &Request::Outcome { patient: number, y: y.into() })
     }
 
-    /// Declares an outcome lost.
+    /// Records that the outcome will never come.
     ///
     /// # Errors
-    /// No device, or refused; the patient stays on the list.
-    pub fn lost(&mut self, number: u32) -> Result<(), Failure> {
-        let answered = self.record(&Request::Lost { patient: number }, number)?;
-        let code = self.register.code(number).unwrap_or_default().to_owned();
-        self.note(Event::Lost { code, patient: number, answered }).map(drop)
+    /// No device (the patient stays on the list), refused, or recorded before.
+    pub fn lost(&mut self, number: u32) -> Result<Recorded, Failure> {
+        self.record(number, &Request::Lost { patient: number })
     }
 
-    fn record(&mut self, request: &Request, number: u32) -> Result<String, Failure> {
-        self.status()?;
-        self.client
-            .ask(request, |reply| match reply {
-                Reply::Recorded { patient } if *patient == number => Some(reply.to_string()),
-                _ => None,
-            })
-            .map_err(failure)
+    fn record(&mut self, number: u32, request: &Request) -> Result<Recorded, Failure> {
+        let known = self.register.code(number).map(str::to_owned);
+        let who = known.as_ref().map_or_else(|| format!("number {number}"), Clone::clone);
+        if let Some(time) = self.register.resolved(number) {
+            return Err(Failure::Refused(format!(
+                "patient {who}: already recorded at {time}; nothing changed"
+            )));
+        }
+        let before = self.status()?;
+        if before.phase == Phase::Closed {
+            return Err(Failure::Refused(format!(
+                "patient {who}: the trial is closed, and what was missing then counts as lost; nothing changed"
+            )));
+        }
+        let answer = self.client.ask(request, |reply| match reply {
+            Reply::Recorded { patient } if *patient == number => Some(reply.to_string()),
+            _ => None,
+        });
+        let answered = answer.map_err(failure)?;
+        let after = self.status();
+        let resolved = |status: &Status| status.assigned.saturating_sub(status.unresolved);
+        let (code, patient) = (known.clone().unwrap_or_default(), number);
+        if after.as_ref().is_ok_and(|after| resolved(after) <= resolved(&before)) {
+            self.note(Event::AlreadyRecorded { code, patient, answered })?;
+            return Err(Failure::Refused(format!(
+                "patient {who}: already recorded, by an earlier attempt without an answer or by another terminal; \
+                 nothing changed"
+            )));
+        }
+        self.note(match request {
+            Request::Lost { .. } => Event::Lost { code, patient, answered },
+            _ => Event::Outcome { code, patient, answered },
+        })?;
+        let closed = after.is_ok_and(|after| after.phase == Phase::Closed);
+        Ok(Recorded { number, code: known, closed })
     }
 }
 
@@ -285,7 +368,7 @@ fn assign(pending: &Pending) -> Request {
     Request::Assign { patient: *number, feature: u32::from(*feature), tag: Some(Tag(*tag)) }
 }
 
-/// The failure of a request that needs no settling.
+/// The failure of a request that leaves nothing pending.
 #[must_use]
 pub fn failure(error: AskError) -> Failure {
     match error {

@@ -7,7 +7,6 @@
 use crate::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use rand_core::{Rng, SeedableRng};
@@ -16,14 +15,14 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::bedside::{Bedside, failure};
 use super::boards::Board;
 use super::client::Client;
-use super::commands::{finish, say};
 use super::custodian;
 use super::failure::Failure;
 use super::keys::Key;
 use super::log;
-use super::report;
+use super::report::{self, Effects};
 use super::trial_file::TrialFile;
 use crate::design::Arm;
+use crate::host::output::say;
 use crate::plan::Plan;
 use crate::trial::Phase;
 
@@ -40,40 +39,24 @@ const QEMU_PATIENTS: u32 = 1000;
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Which board plays the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Kind {
     /// Inside this program.
+    #[default]
     Virtual,
     /// The firmware for the micro:bit v1, emulated.
     Qemu,
 }
 
-/// `equipoise demo`
-#[derive(Debug, clap::Args)]
-pub struct DemoArgs {
-    /// Patients of the trial; by default 4000 on the virtual board, 1000 under QEMU
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
-    patients: Option<u32>,
-    /// Which board plays the device
-    #[arg(long, value_enum, default_value_t = Kind::Virtual)]
-    board: Kind,
-    /// Seed of the simulated patients; by default another one each time
-    #[arg(long, value_name = "S")]
-    seed: Option<u64>,
-}
-
-impl DemoArgs {
-    /// What a start without a terminal does.
-    #[must_use]
-    pub const fn plain() -> Self {
-        Self { patients: None, board: Kind::Virtual, seed: None }
-    }
-}
-
-/// Runs the demonstration.
-#[must_use]
-pub fn run(args: &DemoArgs) -> ExitCode {
-    finish(demo(args), false)
+/// What a demonstration may be told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// Patients of the trial; by default as in the trial file, fewer under QEMU.
+    pub patients: Option<u32>,
+    /// Which board plays the device.
+    pub board: Kind,
+    /// Seed of the simulated patients; by default another one each time.
+    pub seed: Option<u64>,
 }
 
 /// A folder of its own, in memory where the machine has such a place, gone at the end.
@@ -96,7 +79,11 @@ impl Drop for Folder {
     }
 }
 
-fn demo(args: &DemoArgs) -> Result<(), Failure> {
+/// Runs the demonstration.
+///
+/// # Errors
+/// The board cannot be started, or the trial did not go as it should.
+pub fn demo(args: &Settings) -> Result<(), Failure> {
     let start = Instant::now();
     let mut trial = TrialFile::example()?;
     let mut parameters = trial.plan.parameters();
@@ -139,11 +126,15 @@ fn demo(args: &DemoArgs) -> Result<(), Failure> {
 fn conclude(ward: &mut Ward, key: &Key, log_file: &Path, start: Instant) -> Result<(), Failure> {
     let report = ward.bedside.client().report().map_err(failure)?;
     let trial = ward.bedside.trial().clone();
-    let mut rows = report::named(&report, Some(&trial));
-    for row in &mut rows {
-        let [zero, one] = truth(row.feature);
-        row.truth = Some(one - zero);
+    let status = ward.bedside.status()?;
+    let mut effects = Effects::new(&report, &status, Some(&trial));
+    for row in &mut effects.rows {
+        row.truth = row.feature.map(|feature| {
+            let [zero, one] = truth(feature);
+            one - zero
+        });
     }
+    let rows = &effects.rows;
     let inside =
         |row: &&report::Estimate| row.truth.is_some_and(|truth| (row.low..=row.high).contains(&truth));
     let covered = rows.iter().filter(inside).count();
@@ -152,7 +143,7 @@ fn conclude(ward: &mut Ward, key: &Key, log_file: &Path, start: Instant) -> Resu
     let spared = ((uniform - worse) / uniform * 100.0).max(0.0);
     let mac = if key.signed(&trial.plan, &report) { "right" } else { "WRONG" };
     let (head, _) = log::verify(log_file, None)?;
-    say(&format!("\n{}", report::table(&rows, Some(&trial))));
+    say(&format!("\n{}", report::table(&effects, Some(&trial))));
     say(&format!(
         "The truth (x) lies in {covered} of {} intervals. The report's MAC is {mac}.\n\n\
          Worse arm:  {worse} patients, about {uniform:.0} in a uniform trial: {spared:.0} % of those were spared it.\n\
@@ -230,7 +221,7 @@ impl Ward {
                 match outcome {
                     Some(y) => self.bedside.outcome(number, y)?,
                     None => self.bedside.lost(number)?,
-                }
+                };
             }
         }
         Ok(())

@@ -1,43 +1,25 @@
-//! Why a command of the terminal did not do what was asked, in words, and the exit code for it.
-//!
-//! | code | meaning |
-//! |---|---|
-//! | 0 | done |
-//! | 1 | refused: by the device, or because the log says that it must not be done |
-//! | 2 | usage: a wrong argument, trial file, key file or log |
-//! | 3 | no device: nothing there, no permission, busy, silent, or not an equipoise device |
+//! Why the terminal could not do what was asked, in words.
 
 use crate::prelude::*;
 use std::fmt;
-use std::process::ExitCode;
 
 use super::link::LinkError;
 use super::log::LogError;
 use super::trial_file::TrialFileError;
 use crate::wire::Word;
 
-/// Why it was not done.
+/// Why the terminal could not do what was asked.
 #[derive(Debug)]
 pub enum Failure {
-    /// The device, or the log, said no.
+    /// The device or the log refused.
     Refused(String),
-    /// What was given to the program cannot be used.
+    /// An argument or a file cannot be used.
     Usage(String),
     /// The device cannot be reached.
     NoDevice(LinkError),
 }
 
 impl Failure {
-    /// The exit code of the table above.
-    #[must_use]
-    pub fn exit_code(&self) -> ExitCode {
-        ExitCode::from(match self {
-            Self::Refused(_) => 1,
-            Self::Usage(_) => 2,
-            Self::NoDevice(_) => 3,
-        })
-    }
-
     /// A failure to read or write a file.
     #[must_use]
     pub fn file(path: &std::path::Path, error: &std::io::Error) -> Self {

@@ -41,7 +41,8 @@ pub const GENESIS: &str = "equipoise log 1";
 
 const OPENING: &str = "{\"hash\":\"";
 const AFTER_HASH: &str = "\",";
-const HASH_DIGITS: usize = 64;
+/// Hex digits of a hash.
+pub const HASH_DIGITS: usize = 64;
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +51,11 @@ const HASH_DIGITS: usize = 64;
 pub enum Event {
     /// The log begins: which trial it is for.
     Opened { title: String, plan: String },
-    /// A patient is about to be enrolled; written before the device is asked.
+    /// A person confirmed an enrolment; written before the device is asked for anything.
+    Wanted { code: String, feature: u8, feature_name: String },
+    /// A confirmed enrolment was given up before the device was asked for it.
+    Dropped { code: String, why: String },
+    /// A patient is about to be enrolled; written before the device is asked for the arm.
     Enrol { code: String, patient: u32, feature: u8, feature_name: String, tag: String, asked: String },
     /// The device gave the arm.
     Arm {
@@ -66,10 +71,12 @@ pub enum Event {
     Refused { code: String, patient: u32, asked: String, answered: String },
     /// Another terminal went on before the arm arrived: it cannot be known any more.
     Unclear { code: String, patient: u32, asked: String, answered: String },
-    /// An outcome was handed over; its value is nowhere in this log.
+    /// An outcome was recorded; its value is nowhere in this log.
     Outcome { code: String, patient: u32, answered: String },
     /// An outcome was declared lost.
     Lost { code: String, patient: u32, answered: String },
+    /// The device acknowledged an outcome or a loss, but had one on record before: nothing changed.
+    AlreadyRecorded { code: String, patient: u32, answered: String },
     /// A custodian's command; keys and proofs are withheld.
     Custodian { asked: String, answered: String },
     /// A torn last line was cut off when the log was opened after a crash.

@@ -1,7 +1,7 @@
-//! The trial terminal: what the person at the bedside, the script and the custodian use.
+//! The trial terminal, for people at the bedside, scripts and the custodian.
 //!
 //! ```text
-//! screen, scripts, demo -> bedside (one patient's way) -> client (retries) -> link (bytes) -> device
+//! screen, scripts, demo -> bedside (enrolment, outcomes) -> client (retries) -> link (bytes) -> device
 //!                               |
 //!                              log (what was asked and answered)
 //! ```
@@ -9,7 +9,7 @@
 pub mod bedside;
 pub mod boards;
 pub mod client;
-pub mod commands;
+pub mod code;
 pub mod custodian;
 pub mod demo;
 pub mod failure;
@@ -22,4 +22,5 @@ pub mod register;
 pub mod report;
 pub mod screen;
 pub mod start;
+pub mod text;
 pub mod trial_file;

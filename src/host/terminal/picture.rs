@@ -3,7 +3,8 @@
 use crate::prelude::*;
 use std::fmt::Write;
 
-use super::report::Estimate;
+use super::report::{Effects, Estimate};
+use super::text::xml;
 
 /// Columns of the picture in a terminal; odd, so that it has a middle.
 const COLUMNS: usize = 33;
@@ -17,7 +18,7 @@ pub struct Scale {
 impl Scale {
     /// The smallest tenth that holds every interval.
     #[must_use]
-    pub fn of(rows: &[Estimate]) -> Self {
+    pub fn of(rows: &[&Estimate]) -> Self {
         let ends = rows.iter().flat_map(|row| [row.low, row.high, row.estimate, row.truth.unwrap_or(0.0)]);
         let widest = ends.map(f64::abs).fold(0.0, f64::max);
         Self { reach: ((widest * 10.0).ceil() / 10.0).clamp(0.1, 1.0) }
@@ -68,8 +69,9 @@ fn width(text: &str) -> f64 {
 
 /// The picture as a file of its own, readable without colour.
 #[must_use]
-pub fn svg(title: &str, rows: &[Estimate], arms: Option<&[String; 2]>) -> String {
-    let scale = Scale::of(rows);
+pub fn svg(title: &str, effects: &Effects, arms: Option<&[String; 2]>) -> String {
+    let rows: Vec<&Estimate> = effects.rows.iter().chain(&effects.overall).collect();
+    let scale = Scale::of(&rows);
     let [zero, one] = arms.map_or(["arm 0", "arm 1"], |[zero, one]| [zero, one]);
     let (zero, one) = (format!("← favours {zero}"), format!("favours {one} →"));
     let names = rows.iter().map(|row| width(&row.name)).fold(width(&zero) - PLOT / 2.0, f64::max);
@@ -80,13 +82,14 @@ pub fn svg(title: &str, rows: &[Estimate], arms: Option<&[String; 2]>) -> String
     let bottom = TOP + ROW * rows.len() as f64;
     let wide = (right + NUMBERS).max(middle + width(&one) + MARGIN).max(width(title) * 1.4 + MARGIN * 2.0);
     let high = bottom + 76.0;
-    let title = escape(title);
+    let title = xml(title);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {wide:.0} {high:.0}\" width=\"{wide:.0}\" height=\"{high:.0}\" \
          font-family=\"sans-serif\" font-size=\"14\">\n\
          <title>{title}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
          <text x=\"{MARGIN}\" y=\"32\" font-size=\"18\" font-weight=\"bold\">{title}</text>\n\
-         <text x=\"{MARGIN}\" y=\"54\" fill=\"#555\">Treatment effect with 95 % interval, by kind of patient</text>\n"
+         <text x=\"{MARGIN}\" y=\"54\" fill=\"#555\">Treatment effect with 95 % confidence interval, by kind of patient; trial {}</text>\n",
+        effects.trial
     );
     for step in -2..=2 {
         let value = scale.reach * f64::from(step) / 2.0;
@@ -111,7 +114,7 @@ pub fn svg(title: &str, rows: &[Estimate], arms: Option<&[String; 2]>) -> String
              <line x1=\"{high:.1}\" y1=\"{a:.1}\" x2=\"{high:.1}\" y2=\"{b:.1}\"/>\
              <circle cx=\"{at:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"#1f4e79\"/></g>\
              <text x=\"{:.1}\" y=\"{text:.1}\" fill=\"#333\">{:+.2} ({:+.2} to {:+.2})</text>",
-            escape(&row.name),
+            xml(&row.name),
             right + MARGIN,
             row.estimate,
             row.low,
@@ -126,30 +129,29 @@ pub fn svg(title: &str, rows: &[Estimate], arms: Option<&[String; 2]>) -> String
         "<text x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"end\" fill=\"#333\">{}</text>\
          <text x=\"{:.1}\" y=\"{y:.1}\" fill=\"#333\">{}</text>\n</svg>",
         middle - 14.0,
-        escape(&zero),
+        xml(&zero),
         middle + 14.0,
-        escape(&one),
+        xml(&one),
         y = bottom + 50.0,
     );
     svg
 }
 
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::TrialId;
 
     fn row(estimate: f64, low: f64, high: f64) -> Estimate {
-        Estimate { feature: 0, name: "<a & b>".to_owned(), estimate, low, high, patients: 9, truth: None }
+        let name = "<a & b>".to_owned();
+        let standard_error = None;
+        Estimate { feature: Some(0), name, estimate, standard_error, low, high, outcomes: 9, truth: None }
     }
 
     #[test]
     fn an_interval_stands_where_its_numbers_are() {
         let rows = [row(0.25, 0.0, 0.5), row(-0.5, -0.9, -0.1)];
-        let scale = Scale::of(&rows);
+        let scale = Scale::of(&[&rows[0], &rows[1]]);
         assert_eq!(scale.ends(), "-0.9            0            +0.9");
         assert_eq!(scale.blocks(&rows[0]), "················├───●────┤·······");
         assert_eq!(scale.blocks(&rows[1]), "├──────●──────┤·│················");
@@ -157,7 +159,9 @@ mod tests {
 
     #[test]
     fn names_cannot_break_the_picture() {
-        let svg = svg("\"<script>\"", &[row(0.1, 0.0, 0.2)], None);
+        let rows = vec![row(0.1, 0.0, 0.2)];
+        let trial = TrialId([7; 8]);
+        let svg = svg("\"<script>\"", &Effects { trial, enrolled: 9, rows, overall: None, why: "" }, None);
         assert!(svg.contains("&lt;a &amp; b&gt;") && !svg.contains("<script>"));
     }
 }

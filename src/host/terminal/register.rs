@@ -1,19 +1,17 @@
 //! The register: which patient code is which patient, read from the log.
 //!
-//! It is a fold over the log's lines and nothing else, so that a terminal that starts again knows what the one
-//! before it knew: who waits for an outcome, which codes are used, and which enrolment was asked but not
-//! answered. At most one enrolment is pending at a time; until it is settled no other is begun.
+//! It is a fold over the log's lines and nothing else, so a terminal that starts again knows what the one before it
+//! knew: every patient with arm and time, whose outcome is missing, and which enrolment has no answer yet. At most
+//! one enrolment is pending at a time; no other begins before it is answered.
 
 use crate::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use super::code::folded;
 use super::log::{Entry, Event};
 use crate::design::Arm;
-
-/// Longest patient code.
-pub const MAX_CODE: usize = 24;
 
 /// A patient with a number and an arm.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,9 +22,9 @@ pub struct Patient {
     pub number: u32,
     /// Kind of patient.
     pub feature: u8,
-    /// What the device answered.
+    /// The arm the device gave.
     pub arm: Arm,
-    /// When it did.
+    /// When the device gave it.
     pub since: Timestamp,
 }
 
@@ -43,13 +41,27 @@ pub struct Pending {
     pub tag: u32,
 }
 
+/// An enrolment that a person confirmed and the device was not yet asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The code the ward uses.
+    pub code: String,
+    /// Kind of patient.
+    pub feature: u8,
+}
+
 /// What the log says about the patients.
 #[derive(Clone, Debug, Default)]
 pub struct Register {
     opened: Option<(String, String)>,
-    waiting: BTreeMap<u32, Patient>,
-    codes: BTreeMap<String, u32>,
-    resolved: BTreeSet<u32>,
+    patients: BTreeMap<u32, Patient>,
+    waiting: BTreeSet<u32>,
+    /// Codes as they were typed, with their numbers, by their folded form. Logs of earlier versions may hold several
+    /// spellings of one.
+    codes: BTreeMap<String, Vec<(String, u32)>>,
+    /// When the outcome or loss of a patient was recorded.
+    resolved: BTreeMap<u32, String>,
+    wanted: Option<Wanted>,
     pending: Option<Pending>,
     last: u32,
 }
@@ -67,27 +79,35 @@ impl Register {
     pub fn apply(&mut self, entry: &Entry) {
         match &entry.event {
             Event::Opened { title, plan } => self.opened = Some((title.clone(), plan.clone())),
+            Event::Wanted { code, feature, .. } => {
+                self.wanted = Some(Wanted { code: code.clone(), feature: *feature });
+            }
+            Event::Dropped { .. } => self.wanted = None,
             Event::Enrol { code, patient, feature, tag, .. } => {
                 let tag = u32::from_str_radix(tag, 16).unwrap_or_default();
                 let (code, feature) = (code.clone(), *feature);
                 self.pending = Some(Pending { code, number: *patient, feature, tag });
+                self.wanted = None;
             }
             Event::Arm { code, patient, feature, arm, .. } => {
                 let since = entry.time.parse().unwrap_or_default();
                 let (number, feature, arm) = (*patient, *feature, Arm::from_bit(*arm == 1));
                 self.give(code, number);
-                self.waiting.insert(number, Patient { code: code.clone(), number, feature, arm, since });
+                self.waiting.insert(number);
+                self.patients.insert(number, Patient { code: code.clone(), number, feature, arm, since });
                 self.pending = None;
             }
-            Event::Refused { .. } => self.pending = None,
+            Event::Refused { .. } => (self.pending, self.wanted) = (None, None),
             Event::Unclear { code, patient, .. } => {
                 self.give(code, *patient);
                 self.pending = None;
             }
-            Event::Outcome { patient, answered, .. } | Event::Lost { patient, answered, .. } => {
+            Event::Outcome { patient, answered, .. }
+            | Event::Lost { patient, answered, .. }
+            | Event::AlreadyRecorded { patient, answered, .. } => {
                 if answered.starts_with("OK") {
                     self.waiting.remove(patient);
-                    self.resolved.insert(*patient);
+                    self.resolved.entry(*patient).or_insert_with(|| entry.time.clone());
                 }
             }
             Event::Custodian { .. } | Event::Recovered { .. } => {}
@@ -95,7 +115,7 @@ impl Register {
     }
 
     fn give(&mut self, code: &str, number: u32) {
-        self.codes.insert(code.to_owned(), number);
+        self.codes.entry(folded(code)).or_default().push((code.to_owned(), number));
         self.last = self.last.max(number);
     }
 
@@ -107,33 +127,50 @@ impl Register {
 
     /// Patients whose outcome has not come, the longest waiting first.
     pub fn waiting(&self) -> impl Iterator<Item = &Patient> {
-        self.waiting.values()
+        self.waiting.iter().filter_map(|number| self.patients.get(number))
     }
 
-    /// The patient of this number, while the outcome is waited for.
+    /// The patient of this number, if this log gave the arm.
     #[must_use]
-    pub fn waiting_patient(&self, number: u32) -> Option<&Patient> {
-        self.waiting.get(&number)
+    pub fn patient(&self, number: u32) -> Option<&Patient> {
+        self.patients.get(&number)
     }
 
-    /// The number of a code that was enrolled.
+    /// The number of a code that was enrolled, whatever its case.
     #[must_use]
     pub fn number(&self, code: &str) -> Option<u32> {
-        self.codes.get(code).copied()
+        let spelled = self.codes.get(&folded(code))?;
+        match spelled.as_slice() {
+            [(_, number)] => Some(*number),
+            several => several.iter().find(|(known, _)| known == code.trim()).map(|(_, number)| *number),
+        }
+    }
+
+    /// A code that differs from this one in nothing but case, with its number.
+    #[must_use]
+    pub fn same_code(&self, code: &str) -> Option<(&str, u32)> {
+        let spelled = self.codes.get(&folded(code))?;
+        spelled.first().map(|(known, number)| (known.as_str(), *number))
     }
 
     /// The code of a number.
     #[must_use]
     pub fn code(&self, number: u32) -> Option<&str> {
-        let waiting = self.waiting.get(&number).map(|patient| patient.code.as_str());
-        let known = || self.codes.iter().find(|(_, known)| **known == number).map(|(code, _)| code.as_str());
-        waiting.or_else(known)
+        let arm_known = self.patients.get(&number).map(|patient| patient.code.as_str());
+        let mut all = self.codes.values().flatten();
+        arm_known.or_else(|| all.find(|(_, known)| *known == number).map(|(code, _)| code.as_str()))
     }
 
-    /// Was this patient's outcome handed over or declared lost?
+    /// When this patient's outcome or loss was recorded.
     #[must_use]
-    pub fn resolved(&self, number: u32) -> bool {
-        self.resolved.contains(&number)
+    pub fn resolved(&self, number: u32) -> Option<&str> {
+        self.resolved.get(&number).map(String::as_str)
+    }
+
+    /// The enrolment that was confirmed and not yet asked for.
+    #[must_use]
+    pub const fn wanted(&self) -> Option<&Wanted> {
+        self.wanted.as_ref()
     }
 
     /// The enrolment that has no answer yet.
@@ -147,18 +184,4 @@ impl Register {
     pub const fn last_number(&self) -> u32 {
         self.last
     }
-}
-
-/// Checks a patient code: 1 to 24 letters, digits, `-`, `_`, `.` or `/`.
-///
-/// # Errors
-/// A sentence with the code and what is allowed.
-pub fn check_code(code: &str) -> Result<(), String> {
-    let good = |c: char| c.is_alphanumeric() || "-_./".contains(c);
-    if code.is_empty() || code.chars().count() > MAX_CODE || !code.chars().all(good) {
-        return Err(format!(
-            "the patient code {code:?} is not allowed: 1 to {MAX_CODE} letters, digits, - _ . or /"
-        ));
-    }
-    Ok(())
 }

@@ -1,22 +1,35 @@
-//! The report for people and programs: estimates and 95 % intervals per feature, by name.
+//! The report for people and programs: estimates with standard error and 95 % interval, per feature and overall.
 //!
 //! An estimate is the mean outcome of arm 1 minus that of arm 0, in units of the scale: positive favours arm 1.
-//! Everything in a report is noisy, and was made private by the device before it left; `patients` too.
+//! Everything in a report was made private by the device before it left it, the number of outcomes too.
 //!
-//! | format | for |
+//! The columns have the same names in table, CSV and JSON:
+//!
+//! | column | meaning |
 //! |---|---|
-//! | `table` | a person at a terminal, with a picture in block characters |
-//! | `csv` | a spreadsheet: `feature,name,estimate,low,high,patients` |
-//! | `json` | a program: one object, `rows` an array of objects |
-//! | `svg` | paper: the picture as a file |
+//! | `feature` | the device's number of the kind of patient; empty for the overall effect (not in the table) |
+//! | `name` | its name in the trial file, or `overall` |
+//! | `estimate` | mean outcome of arm 1 minus that of arm 0 |
+//! | `standard_error` | of the estimate; empty where the interval is all that an effect can be |
+//! | `low`, `high` | ends of the confidence interval |
+//! | `outcomes` | noisy number of outcomes behind the estimate |
+//!
+//! The overall effect is the mean of the estimates weighted by their noisy numbers of outcomes; features share no
+//! patients and no noise, so its variance is the weighted sum of theirs.
 
 use crate::prelude::*;
 use std::fmt::Write;
 
 use super::client::Report;
 use super::picture;
+use super::text;
 use super::trial_file::TrialFile;
-use crate::wire::{Hex, Micro};
+use crate::estimate::Z95;
+use crate::plan::Design;
+use crate::wire::{Hex, Micro, Status, TrialId};
+
+/// Confidence level of every interval.
+pub const LEVEL: f64 = 0.95;
 
 /// How a report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -31,51 +44,122 @@ pub enum Format {
     Svg,
 }
 
-/// One feature, with its name.
+/// One row of a report: a feature, or the overall effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// The device's number of it.
-    pub feature: u8,
+    /// The device's number of the feature; none for the overall effect.
+    pub feature: Option<u8>,
     /// Its name.
     pub name: String,
     /// Arm 1 minus arm 0.
     pub estimate: f64,
+    /// Standard error of the estimate; none if the interval spans everything an effect can be.
+    pub standard_error: Option<f64>,
     /// Lower end of the interval.
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
     /// Noisy number of outcomes behind it.
-    pub patients: u32,
+    pub outcomes: u32,
     /// The true effect, which only a demonstration knows.
     pub truth: Option<f64>,
 }
 
-/// The rows of a report with the names of the trial; without a trial file features go by their numbers.
-#[must_use]
-pub fn named(report: &Report, trial: Option<&TrialFile>) -> Vec<Estimate> {
-    let name =
-        |feature| trial.map_or_else(|| format!("feature {feature}"), |trial| trial.feature_name(feature));
-    let rows = report.rows.iter().map(|row| Estimate {
-        feature: row.feature,
-        name: name(row.feature),
-        estimate: decimal(row.estimate),
-        low: decimal(row.low),
-        high: decimal(row.high),
-        patients: row.patients,
-        truth: None,
-    });
-    rows.collect()
+/// What a report says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effects {
+    /// The trial's id.
+    pub trial: TrialId,
+    /// Patients enrolled, which is public.
+    pub enrolled: u32,
+    /// One row a feature that has an estimate.
+    pub rows: Vec<Estimate>,
+    /// The overall effect; none without rows or outcomes.
+    pub overall: Option<Estimate>,
+    /// Why fewer outcomes count than patients were enrolled.
+    pub why: &'static str,
+}
+
+impl Effects {
+    /// The rows of a report with the names of the trial; without a trial file features go by their numbers.
+    #[must_use]
+    pub fn new(report: &Report, status: &Status, trial: Option<&TrialFile>) -> Self {
+        let name =
+            |feature| trial.map_or_else(|| format!("feature {feature}"), |trial| trial.feature_name(feature));
+        let rows = report.rows.iter().map(|row| {
+            let [estimate, low, high] = [row.estimate, row.low, row.high].map(decimal);
+            Estimate {
+                feature: Some(row.feature),
+                name: name(row.feature),
+                estimate,
+                standard_error: standard_error(estimate, low, high),
+                low,
+                high,
+                outcomes: row.patients,
+                truth: None,
+            }
+        });
+        let rows: Vec<Estimate> = rows.collect();
+        let why = match status.design {
+            Design::DpConse | Design::Conse => {
+                "lost and missing outcomes do not count, only part of the second half measures, and counts are noisy"
+            }
+            _ => {
+                "lost and missing outcomes do not count, and counts carry the noise that protects each patient"
+            }
+        };
+        Self { trial: report.trial, enrolled: status.assigned, overall: overall(&rows), rows, why }
+    }
+
+    /// Noisy number of outcomes behind all rows.
+    #[must_use]
+    pub fn outcomes(&self) -> u64 {
+        self.rows.iter().map(|row| u64::from(row.outcomes)).sum()
+    }
 }
 
 fn decimal(micro: Micro) -> f64 {
     f64::from(micro.0) / 1e6
 }
 
-/// Writes a report; `verified` says what is known of its MAC (`None`: not checked).
+/// From the end of the interval that was not cut off at what an effect can be.
+fn standard_error(estimate: f64, low: f64, high: f64) -> Option<f64> {
+    let above = (high < 1.0).then_some(high - estimate);
+    let below = (low > -1.0).then_some(estimate - low);
+    above.or(below).map(|half| half / Z95)
+}
+
+fn overall(rows: &[Estimate]) -> Option<Estimate> {
+    let weight = |row: &Estimate| f64::from(row.outcomes);
+    let total: f64 = rows.iter().map(weight).sum();
+    if total <= 0.0 {
+        return None;
+    }
+    let estimate = rows.iter().map(|row| weight(row) * row.estimate).sum::<f64>() / total;
+    // A row without outcomes has no weight, so its standard error need not be known.
+    let terms = rows.iter().filter(|row| row.outcomes > 0);
+    let variance =
+        terms.map(|row| row.standard_error.map(|error| (weight(row) * error).powi(2))).sum::<Option<f64>>();
+    let standard_error = variance.map(|sum| sum.sqrt() / total);
+    let half = standard_error.map_or(2.0, |error| Z95 * error);
+    let outcomes = rows.iter().fold(0_u32, |sum, row| sum.saturating_add(row.outcomes));
+    Some(Estimate {
+        feature: None,
+        name: "overall".to_owned(),
+        estimate,
+        standard_error,
+        low: (estimate - half).max(-1.0),
+        high: (estimate + half).min(1.0),
+        outcomes,
+        truth: None,
+    })
+}
+
+/// Writes a report; `verified` is the result of checking its MAC (`None`: not checked).
 #[must_use]
 pub fn write(
     format: Format,
-    rows: &[Estimate],
+    effects: &Effects,
     report: &Report,
     trial: Option<&TrialFile>,
     verified: Option<bool>,
@@ -86,34 +170,39 @@ pub fn write(
             let mac = match verified {
                 Some(true) => "the MAC is right: these rows came from the device that holds the key",
                 Some(false) => "THE MAC IS WRONG: do not trust these rows",
-                None => "not checked (--verify)",
+                None => "the MAC was not checked (--verify)",
             };
-            format!("{title}\n\n{}\nTrial {}; {mac}\n", table(rows, trial), report.trial)
+            format!("{title}\n\n{}{mac}\n", table(effects, trial))
         }
-        Format::Csv => csv(rows),
-        Format::Json => json(rows, report, verified),
-        Format::Svg => picture::svg(title, rows, trial.map(|trial| &trial.arms)),
+        Format::Csv => csv(effects),
+        Format::Json => json(effects, title, report, verified),
+        Format::Svg => picture::svg(title, effects, trial.map(|trial| &trial.arms)),
     }
 }
 
 /// The table with its picture.
 #[must_use]
-pub fn table(rows: &[Estimate], trial: Option<&TrialFile>) -> String {
+pub fn table(effects: &Effects, trial: Option<&TrialFile>) -> String {
+    let rows: Vec<&Estimate> = effects.rows.iter().chain(&effects.overall).collect();
     let widest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(7);
     let truth = rows.iter().any(|row| row.truth.is_some());
-    let mut text = format!("{:<widest$}  estimate    95 % interval  outcomes", "feature");
+    let mut text = format!("{:<widest$}  estimate  standard_error     low    high  outcomes", "name");
     text.push_str(if truth { "   truth\n" } else { "\n" });
-    for row in rows {
-        let Estimate { name, estimate, low, high, patients, .. } = row;
-        let _ = write!(text, "{name:<widest$}    {estimate:+.3}  {low:+.3}..{high:+.3}  {patients:>8}");
+    for row in &rows {
+        let Estimate { name, estimate, standard_error, low, high, outcomes, .. } = row;
+        let error = standard_error.map_or_else(|| "-".to_owned(), |error| format!("{error:.3}"));
+        let _ = write!(
+            text,
+            "{name:<widest$}    {estimate:+.3}  {error:>14}  {low:+.3}  {high:+.3}  {outcomes:>8}"
+        );
         let _ = row.truth.map_or(Ok(()), |truth| write!(text, "  {truth:+.3}"));
         text.push('\n');
     }
-    let scale = picture::Scale::of(rows);
+    let scale = picture::Scale::of(&rows);
     if !rows.is_empty() {
         let _ = writeln!(text, "\n{:<widest$}  {}", "", scale.ends());
     }
-    for row in rows {
+    for row in &rows {
         let _ = writeln!(text, "{:<widest$}  {}", row.name, scale.blocks(row));
     }
     if rows.is_empty() {
@@ -123,29 +212,84 @@ pub fn table(rows: &[Estimate], trial: Option<&TrialFile>) -> String {
         let [zero, one] = &trial.arms;
         [zero, one]
     });
-    let _ = writeln!(text, "\nAbove zero favours {one}, below zero {zero}.");
+    let Effects { trial: id, enrolled, why, .. } = effects;
+    let _ = writeln!(
+        text,
+        "\nlow and high: 95 % confidence interval. Above zero favours {one}, below zero {zero}.\n\
+         Patients enrolled: {enrolled}. Outcomes counted: {} (noisy). They differ because\n{why}.\nTrial {id}.",
+        effects.outcomes()
+    );
     text
 }
 
-fn csv(rows: &[Estimate]) -> String {
-    rows.iter().fold("feature,name,estimate,low,high,patients\n".to_owned(), |mut text, row| {
-        let Estimate { feature, name, estimate, low, high, patients, .. } = row;
-        let name = name.replace('"', "\"\"");
-        let _ = writeln!(text, "{feature},\"{name}\",{estimate:.6},{low:.6},{high:.6},{patients}");
+fn csv(effects: &Effects) -> String {
+    let header = "trial,level,feature,name,estimate,standard_error,low,high,outcomes\n".to_owned();
+    effects.rows.iter().chain(&effects.overall).fold(header, |mut text, row| {
+        let Estimate { estimate, low, high, outcomes, .. } = row;
+        let feature = row.feature.map_or(String::new(), |feature| feature.to_string());
+        let error = row.standard_error.map_or(String::new(), |error| format!("{error:.6}"));
+        let (trial, name) = (effects.trial, text::csv(&row.name));
+        let _ = writeln!(
+            text,
+            "{trial},{LEVEL},{feature},{name},{estimate:.6},{error},{low:.6},{high:.6},{outcomes}"
+        );
         text
     })
 }
 
-fn json(rows: &[Estimate], report: &Report, verified: Option<bool>) -> String {
-    let rows: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            serde_json::json!({
-                "feature": row.feature, "name": row.name, "estimate": row.estimate,
-                "low": row.low, "high": row.high, "patients": row.patients,
-            })
+fn json(effects: &Effects, title: &str, report: &Report, verified: Option<bool>) -> String {
+    let row = |row: &Estimate| {
+        serde_json::json!({
+            "feature": row.feature, "name": row.name, "estimate": row.estimate,
+            "standard_error": row.standard_error, "low": row.low, "high": row.high, "outcomes": row.outcomes,
         })
-        .collect();
-    let (trial, mac) = (report.trial.to_string(), Hex(&report.mac).to_string());
-    serde_json::json!({ "trial": trial, "rows": rows, "mac": mac, "verified": verified }).to_string() + "\n"
+    };
+    let line = serde_json::json!({
+        "trial": effects.trial.to_string(), "title": title, "level": LEVEL, "enrolled": effects.enrolled,
+        "outcomes": effects.outcomes(), "why_they_differ": effects.why,
+        "rows": effects.rows.iter().map(row).collect::<Vec<_>>(), "overall": effects.overall.as_ref().map(row),
+        "mac": Hex(&report.mac).to_string(), "verified": verified,
+    });
+    format!("{line}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(estimate: f64, half: f64, outcomes: u32) -> Estimate {
+        let (low, high) = ((estimate - half).max(-1.0), (estimate + half).min(1.0));
+        let standard_error = standard_error(estimate, low, high);
+        Estimate {
+            feature: Some(0),
+            name: String::new(),
+            estimate,
+            standard_error,
+            low,
+            high,
+            outcomes,
+            truth: None,
+        }
+    }
+
+    /// The weighted mean and its variance, computed by hand.
+    #[test]
+    fn overall_effect_is_weighted() {
+        let rows = [row(0.5, Z95 * 0.1, 300), row(-0.1, Z95 * 0.2, 100)];
+        let all = overall(&rows).unwrap();
+        assert!((all.estimate - 0.35).abs() < 1e-12, "{all:?}");
+        let error = f64::sqrt((0.75_f64 * 0.1).powi(2) + (0.25_f64 * 0.2).powi(2));
+        assert!((all.standard_error.unwrap() - error).abs() < 1e-12, "{all:?}");
+        assert!((all.high - (0.35 + Z95 * error)).abs() < 1e-12 && all.outcomes == 400);
+    }
+
+    /// A standard error comes from the end that was not cut off, and is not invented where both were.
+    #[test]
+    fn standard_error_of_cut_intervals() {
+        assert!((row(0.9, Z95 * 0.2, 5).standard_error.unwrap() - 0.2).abs() < 1e-12);
+        assert_eq!(row(0.0, 1.5, 5).standard_error, None);
+        let unknown = overall(&[row(0.2, 0.1, 10), row(0.0, 1.5, 5)]).unwrap();
+        assert_eq!((unknown.standard_error, unknown.low, unknown.high), (None, -1.0, 1.0));
+        assert_eq!(overall(&[row(0.2, 0.1, 0)]), None);
+    }
 }

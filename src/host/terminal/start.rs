@@ -1,51 +1,27 @@
-//! `equipoise` alone: a virtual device of one's own with the bedside screen attached.
+//! `equipoise` without a subcommand: a virtual device with the bedside screen.
 //!
 //! The device's flash is a file; its key, trial file and log lie beside it (`FILE.key`, `FILE.trial.toml`,
 //! `FILE.log.jsonl`). The first start asks for a trial, makes a key and provisions the device over its line, as a
-//! custodian would; every later start goes on where the last one stopped. Without a terminal to draw on, the
-//! demonstration runs instead.
+//! custodian would; every later start goes on where the last one stopped.
 
 use crate::prelude::*;
-use std::io::{BufRead, IsTerminal};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use jiff::Timestamp;
 
 use super::bedside::Bedside;
 use super::boards::Board;
 use super::client::Client;
-use super::commands::{finish, say};
 use super::custodian;
-use super::demo::{self, DemoArgs};
 use super::failure::Failure;
 use super::keys::Key;
 use super::log::head_path;
 use super::place;
 use super::screen;
 use super::trial_file::{EXAMPLE, TrialFile};
+use crate::host::output::say;
 use crate::wire::{Claim, State};
-
-/// `equipoise` without a subcommand
-#[derive(Debug, clap::Args)]
-pub struct StartArgs {
-    /// Flash file of the virtual device; by default in the data folder
-    #[arg(long, value_name = "FILE")]
-    flash: Option<PathBuf>,
-    /// Trial file for a blank device; without it the first start asks
-    #[arg(long, value_name = "FILE")]
-    trial: Option<PathBuf>,
-}
-
-/// Starts the virtual device and its screen, or the demonstration where there is no terminal.
-#[must_use]
-pub fn run(args: &StartArgs) -> ExitCode {
-    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
-        finish(start(args), false)
-    } else {
-        demo::run(&DemoArgs::plain())
-    }
-}
 
 /// The files of one virtual device.
 struct Files {
@@ -83,9 +59,13 @@ impl Files {
     }
 }
 
-fn start(args: &StartArgs) -> Result<(), Failure> {
-    let flash = match &args.flash {
-        Some(path) => path.clone(),
+/// Starts the virtual device and its screen.
+///
+/// # Errors
+/// The files or the terminal cannot be used.
+pub fn start(flash: Option<&Path>, trial: Option<&Path>) -> Result<(), Failure> {
+    let flash = match flash {
+        Some(path) => path.to_owned(),
         None => place::data()?.join("virtual").join("flash"),
     };
     let folder = flash.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -94,15 +74,15 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
     let board = Board::virtual_on(&files.flash)?;
     let mut client = Client::new(board.line());
     if client.connect()?.state == State::Blank {
-        provision(&mut client, &files, args.trial.as_deref())?;
+        provision(&mut client, &files, trial)?;
     }
-    let trial = TrialFile::read(args.trial.as_deref().unwrap_or(&files.trial()))?;
+    let trial = TrialFile::read(trial.unwrap_or(&files.trial()))?;
     screen::run::run(Bedside::open(client, trial, &files.log(), &place::operator())?)?;
     let flash = files.flash.display();
     say(&format!(
         "The trial goes on with the next start. To close it and see its report:\n  \
          equipoise device --flash {flash} --pty --link /tmp/equipoise &\n  \
-         equipoise close --port /tmp/equipoise --key-file {flash}.key\n  \
+         equipoise close --yes --port /tmp/equipoise --key-file {flash}.key\n  \
          equipoise report --port /tmp/equipoise --trial {flash}.trial.toml --key-file {flash}.key --verify\n"
     ));
     Ok(())

@@ -5,11 +5,13 @@
 //! | `title` | name of the trial | 1 to 60 characters |
 //! | `features` | names of the kinds of patient, in the device's order from 0 | 1 to 64 different names |
 //! | `arms` | names of arm 0 and arm 1 | 2 different names |
+//! | `code` | what patient codes look like, see [`super::code`]; may be left out | a regular expression |
+//! | `code-check` | check digit of patient codes; may be left out | `"luhn"`, `"damm"` |
 //! | `[plan]` | the keys of [`crate::plan`]; `features` may be left out, it is the number of names | numbers as integers, decimals or `"num/den"` |
 //! | `[outcome]` `question` | what is asked about a patient | 1 to 60 characters |
 //! | `[outcome]` `labels` | names of the outcomes 0, 1, ..; without them an outcome is entered as a number | `scale` + 1 different names |
 //!
-//! A name has 1 to 40 characters and no control characters. Errors name the file, the key, the value and what is
+//! A name has 1 to 40 characters, none of them control or invisible characters. Errors name the file, the key, the value and what is
 //! allowed. The device never sees a name, only numbers and a digest.
 //!
 //! # Digest
@@ -37,6 +39,8 @@ use std::path::Path;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use super::code::{CheckDigit, CodeRule};
+use super::text;
 use crate::design::Arm;
 use crate::plan::{Key, Plan};
 
@@ -60,12 +64,25 @@ pub struct TrialFile {
     pub plan: Plan,
     /// Names of the features, as many as the plan has.
     pub features: Vec<String>,
+    /// The factors behind the features; one without a name where the file has a flat list.
+    pub factors: Vec<Factor>,
     /// Names of the two arms.
     pub arms: [String; 2],
     /// What is asked about a patient's outcome.
     pub question: String,
     /// Names of the outcomes 0..=scale, if they have any.
     pub labels: Option<Vec<String>>,
+    /// What patient codes look like.
+    pub code: CodeRule,
+}
+
+/// A property of patients by which kinds are told apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Factor {
+    /// Its name; empty where the trial file gives a flat list of kinds.
+    pub name: String,
+    /// Its levels, in order.
+    pub levels: Vec<String>,
 }
 
 /// Why a trial file was not taken.
@@ -89,6 +106,9 @@ struct Raw {
     title: String,
     features: Vec<String>,
     arms: Vec<String>,
+    code: Option<String>,
+    #[serde(rename = "code-check")]
+    code_check: Option<CheckDigit>,
     plan: toml::Table,
     outcome: RawOutcome,
 }
@@ -131,8 +151,8 @@ impl TrialFile {
 
     fn check(text: &str) -> Result<Self, String> {
         let raw: Raw = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
-        sentence("title", &raw.title)?;
-        sentence("outcome.question", &raw.outcome.question)?;
+        text::check("title", &raw.title, MAX_SENTENCE)?;
+        text::check("outcome.question", &raw.outcome.question, MAX_SENTENCE)?;
         names("features", &raw.features)?;
         names("arms", &raw.arms)?;
         let plan = plan(&raw.plan, raw.features.len())?;
@@ -163,10 +183,12 @@ impl TrialFile {
         Ok(Self {
             title: raw.title,
             plan,
+            factors: vec![Factor { name: String::new(), levels: raw.features.clone() }],
             features: raw.features,
             arms,
             question: raw.outcome.question,
             labels: raw.outcome.labels,
+            code: CodeRule::new(raw.code, raw.code_check)?,
         })
     }
 
@@ -200,6 +222,36 @@ impl TrialFile {
     #[must_use]
     pub fn feature_name(&self, feature: u8) -> String {
         self.features.get(usize::from(feature)).cloned().unwrap_or_else(|| format!("feature {feature}"))
+    }
+
+    /// A factor by its place.
+    #[must_use]
+    pub fn factor(&self, place: usize) -> Option<&Factor> {
+        self.factors.get(place)
+    }
+
+    /// The feature with these levels, one a factor; the last factor counts fastest.
+    #[must_use]
+    pub fn feature_of(&self, levels: &[usize]) -> Option<u8> {
+        if levels.len() != self.factors.len() {
+            return None;
+        }
+        let places = levels.iter().zip(&self.factors);
+        let feature = places.fold(0, |feature, (level, factor)| feature * factor.levels.len() + level);
+        u8::try_from(feature).ok().filter(|feature| *feature < self.plan.features())
+    }
+
+    /// The levels of a feature, one a factor.
+    #[must_use]
+    pub fn levels(&self, feature: u8) -> Vec<usize> {
+        let mut rest = usize::from(feature);
+        let mut levels = Vec::new();
+        for factor in self.factors.iter().rev() {
+            let length = factor.levels.len().max(1);
+            levels.insert(0, rest % length);
+            rest /= length;
+        }
+        levels
     }
 
     /// The name of an arm.
@@ -246,24 +298,12 @@ fn plan(table: &toml::Table, features: usize) -> Result<Plan, String> {
         .map_err(|error| format!("[plan] {error}"))
 }
 
-fn sentence(key: &str, text: &str) -> Result<(), String> {
-    bounded(key, text, MAX_SENTENCE)
-}
-
-fn bounded(key: &str, text: &str, most: usize) -> Result<(), String> {
-    let length = text.chars().count();
-    if text.trim().is_empty() || length > most || text.chars().any(char::is_control) {
-        return Err(format!("{key} = {text:?}, allowed 1 to {most} characters without control characters"));
-    }
-    Ok(())
-}
-
 fn names(key: &str, names: &[String]) -> Result<(), String> {
     if names.is_empty() {
         return Err(format!("{key} is empty, allowed at least one name"));
     }
     for (place, name) in names.iter().enumerate() {
-        bounded(&format!("{key}[{place}]"), name, MAX_NAME)?;
+        text::check(&format!("{key}[{place}]"), name, MAX_NAME)?;
         if names.iter().take(place).any(|earlier| earlier == name) {
             return Err(format!("{key}[{place}] = {name:?} is there twice, allowed different names"));
         }
@@ -345,7 +385,7 @@ mod tests {
             (
                 "\"Usual care\"",
                 "\"\"",
-                "arms[0] = \"\", allowed 1 to 40 characters without control characters",
+                "arms[0] = \"\", allowed 1 to 40 characters, none of them control or invisible characters",
             ),
         ] {
             assert!(EXAMPLE.contains(from), "{from}");

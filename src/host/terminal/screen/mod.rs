@@ -1,34 +1,40 @@
-//! The bedside screen: what it knows, and what a key or a piece of news does to it.
+//! The bedside screen: model, update, view.
 //!
-//! Three parts, as in a play: the [`Model`] is everything the screen knows; [`Model::key`] and [`Model::news`]
-//! change it and may give an [`Order`] for the device; [`view`](view::view) draws it and changes nothing. No part
-//! of them waits for anything: orders go to the thread of [`run`], which owns device and log, and its answers come
-//! back as [`News`]. So the screen never hangs, and a test can play every scene without a device.
+//! The [`Model`] is everything the screen knows; [`Model::key`] and [`Model::news`] change it and may give an
+//! [`Order`] for the device; [`view`](view::view) draws it and changes nothing. None of them waits: orders go to the
+//! thread of [`run`], which owns device and log, and its answers come back as [`News`]. So the screen never hangs,
+//! and a test can play every scene without a device.
 //!
-//! The way through the screen:
+//! The scenes and the keys between them:
 //!
 //! ```text
-//! list --E--> code --Enter--> feature --Enter--> sure? --Enter--> asking --> ARM in large letters --Enter--> list
+//! list --E--> code --Enter--> kind --Enter--> sure? --Enter--> asking --> ARM in large letters --Enter--> list
 //! list --O or Enter--> outcome --Enter--> sure? --Enter--> asking --> list
 //! list --L--> sure? --Enter--> asking --> list        list --A--> the arm once more        Esc: one step back
+//! list --/ or a digit--> search, part of a code       Enter: keep the matches, Esc: all patients again
 //! ```
 //!
-//! A chosen outcome lives in the scene where it is chosen and confirmed, and is gone with it.
+//! A chosen outcome is held only by the scenes in which it is chosen and confirmed.
 
+mod choice;
 pub mod letters;
 pub mod run;
 pub mod view;
+
+pub use choice::Choice;
 
 use crate::prelude::*;
 use jiff::Timestamp;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::register::{MAX_CODE, Patient, check_code};
+use super::bedside::Recorded;
+use super::code::{MAX_CODE, folded};
+use super::register::Patient;
 use super::trial_file::TrialFile;
 use crate::trial::Phase;
 use crate::wire::Status;
 
-/// What the device is asked to do.
+/// What a person wants done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
     /// An arm for a patient.
@@ -50,6 +56,11 @@ pub enum Order {
         /// The patient's number.
         number: u32,
     },
+    /// Give up an enrolment that an earlier terminal had confirmed and not asked for.
+    Drop {
+        /// Patient code.
+        code: String,
+    },
 }
 
 /// What the thread at the device reports.
@@ -65,15 +76,22 @@ pub enum News {
     Waiting(Vec<Patient>),
     /// A patient has an arm.
     Enrolled(Patient),
-    /// An outcome or a loss is on record.
-    Recorded(u32),
-    /// What was ordered was not done; why.
+    /// An outcome or a loss was recorded.
+    Recorded(Recorded),
+    /// An order was not carried out; why.
     Failed(String),
-    /// An enrolment has no answer yet and is asked again: the code.
+    /// An enrolment is in the log and has no answer yet: the code.
     Pending(String),
+    /// An earlier terminal ended between the confirmation of an enrolment and asking for it.
+    Wanted {
+        /// Patient code.
+        code: String,
+        /// Kind of patient.
+        feature: u8,
+    },
 }
 
-/// Is there a device?
+/// Whether there is a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Connection {
     /// Not known yet.
@@ -94,26 +112,32 @@ pub enum Scene {
         /// So far.
         text: String,
     },
-    /// Choosing the feature of the next patient.
-    Feature {
+    /// Choosing the kind of the next patient, one factor after the other.
+    Kind {
         /// The patient code.
         code: String,
-        /// The feature under the cursor; none before one is chosen.
-        choice: Option<usize>,
+        /// Levels chosen so far, one a factor.
+        levels: Vec<usize>,
+        /// The level of the next factor.
+        choice: Choice,
     },
     /// Sure to enrol?
     SureEnrol {
         /// The patient code.
         code: String,
-        /// The feature.
-        choice: usize,
+        /// The kind of patient.
+        feature: u8,
+        /// Whether an earlier terminal had confirmed it.
+        resumed: bool,
     },
     /// The device has been asked.
     Asking {
-        /// What for, in words.
+        /// What it was asked for, in words.
         what: String,
-        /// Is it an enrolment? It goes on without this screen.
+        /// Whether it is an enrolment, which goes on without this screen.
         enrolment: bool,
+        /// Whether it is in the log.
+        logged: bool,
     },
     /// The arm of a patient, in large letters.
     Arm(Patient),
@@ -121,8 +145,8 @@ pub enum Scene {
     Outcome {
         /// Whose.
         patient: Patient,
-        /// The outcome under the cursor; none before one is chosen.
-        choice: Option<usize>,
+        /// Which of them.
+        choice: Choice,
     },
     /// Typing an outcome.
     Number {
@@ -145,27 +169,31 @@ pub enum Scene {
 /// Everything the screen knows.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// The words of the trial.
+    /// The names of the trial.
     pub trial: TrialFile,
-    /// Is there a device?
+    /// Whether there is a device.
     pub connection: Connection,
     /// The public facts, as last heard.
     pub status: Option<Status>,
     /// Patients without an outcome, the longest waiting first.
     pub waiting: Vec<Patient>,
-    /// Which of them is under the cursor.
+    /// Which of the patients shown is under the cursor.
     pub cursor: usize,
+    /// Part of a code: only patients with it are shown.
+    pub search: String,
+    /// Whether keys change the search.
+    pub searching: bool,
     /// What the middle shows.
     pub scene: Scene,
     /// The last thing worth saying.
     pub message: String,
-    /// Is it an error?
+    /// Whether it is an error.
     pub error: bool,
-    /// For the age of what is waited for.
+    /// The time, for how long patients have waited.
     pub now: Timestamp,
-    /// Use colour?
+    /// Whether to use colour.
     pub colour: bool,
-    /// Leave the screen?
+    /// Whether to leave the screen.
     pub quit: bool,
 }
 
@@ -179,6 +207,8 @@ impl Model {
             status: None,
             waiting: Vec::new(),
             cursor: 0,
+            search: String::new(),
+            searching: false,
             scene: Scene::List,
             message: String::new(),
             error: false,
@@ -200,15 +230,20 @@ impl Model {
             News::Disconnected(why) => self.connection = Connection::Down(why),
             News::Progress(status) => self.status = Some(status),
             News::Waiting(waiting) => {
+                // The cursor stays on its patient, whatever came or went before it.
+                let number = self.selected().map(|patient| patient.number);
                 self.waiting = waiting;
-                self.cursor = self.cursor.min(self.waiting.len().saturating_sub(1));
+                let place = self.shown().position(|patient| Some(patient.number) == number);
+                self.cursor = place.unwrap_or(self.cursor).min(self.shown().count().saturating_sub(1));
             }
             News::Enrolled(patient) => {
                 self.say(&format!("Patient {} is number {}.", patient.code, patient.number));
                 self.scene = Scene::Arm(patient);
             }
-            News::Recorded(number) => {
-                self.say(&format!("Recorded for patient number {number}."));
+            News::Recorded(Recorded { number, code, closed }) => {
+                let code = code.map_or(String::new(), |code| format!("{code}, "));
+                let closed = if closed { " That was the last outcome: the trial is closed." } else { "" };
+                self.say(&format!("Recorded for patient {code}number {number}.{closed}"));
                 self.scene = Scene::List;
             }
             News::Failed(why) => {
@@ -217,8 +252,12 @@ impl Model {
                     self.scene = Scene::List;
                 }
             }
-            News::Pending(code) => {
-                self.scene = Scene::Asking { what: format!("the arm of patient {code}"), enrolment: true };
+            News::Pending(code) => self.scene = asking_for_arm(&code, true),
+            News::Wanted { code, feature } => {
+                self.fail(&format!(
+                    "Patient {code} was confirmed, but the terminal ended before it asked the device."
+                ));
+                self.scene = Scene::SureEnrol { code, feature, resumed: true };
             }
         }
     }
@@ -238,7 +277,9 @@ impl Model {
         let scene = self.scene.clone();
         match (scene, key) {
             (Scene::List, key) => return (self.list(key), None),
-            (Scene::Asking { enrolment: true, .. }, KeyCode::Char('q' | 'Q')) => self.quit = true,
+            (Scene::Asking { enrolment: true, logged: true, .. }, KeyCode::Char('q' | 'Q')) => {
+                self.quit = true
+            }
             (
                 Scene::Code { .. } | Scene::Number { .. } | Scene::Outcome { .. } | Scene::Help,
                 KeyCode::Esc,
@@ -248,33 +289,39 @@ impl Model {
             (Scene::Arm(_) | Scene::Help, KeyCode::Enter) => return (Scene::List, None),
             (Scene::Code { text }, KeyCode::Enter) => return (self.coded(text), None),
             (Scene::Code { text }, key) => return (Scene::Code { text: edit(text, key, MAX_CODE) }, None),
-            (Scene::Feature { code, .. }, KeyCode::Esc) => return (Scene::Code { text: code }, None),
-            (Scene::Feature { code, choice: Some(choice) }, KeyCode::Enter) => {
-                return (Scene::SureEnrol { code, choice }, None);
+            (Scene::Kind { code, mut levels, .. }, KeyCode::Esc) => {
+                let scene = match levels.pop() {
+                    None => Scene::Code { text: code },
+                    Some(last) => Scene::Kind { code, levels, choice: Choice::at(last) },
+                };
+                return (scene, None);
             }
-            (Scene::Feature { choice: None, .. } | Scene::Outcome { choice: None, .. }, KeyCode::Enter) => {
-                self.fail("Choose one first: with the arrow keys or by its number.");
+            (Scene::Kind { code, levels, choice }, KeyCode::Enter) => {
+                return (self.kind(code, levels, choice), None);
             }
-            (Scene::Feature { code, choice }, key) => {
-                let choice = choose(choice, key, self.trial.features.len());
-                return (Scene::Feature { code, choice }, None);
+            (Scene::Kind { code, levels, choice }, key) => {
+                let length = self.trial.factor(levels.len()).map_or(0, |factor| factor.levels.len());
+                return (Scene::Kind { code, levels, choice: choice.key(key, length) }, None);
             }
-            (Scene::SureEnrol { code, choice }, KeyCode::Esc) => {
-                return (Scene::Feature { code, choice: Some(choice) }, None);
+            (Scene::SureEnrol { code, feature, resumed: false }, KeyCode::Esc) => {
+                let mut levels = self.trial.levels(feature);
+                let choice = levels.pop().map_or_else(Choice::default, Choice::at);
+                return (Scene::Kind { code, levels, choice }, None);
             }
-            (Scene::SureEnrol { code, choice }, KeyCode::Enter) => {
-                let feature = u8::try_from(choice).unwrap_or_default();
-                let what = format!("the arm of patient {code}");
-                return (Scene::Asking { what, enrolment: true }, Some(Order::Enrol { code, feature }));
+            (Scene::SureEnrol { code, resumed: true, .. }, KeyCode::Esc) => {
+                self.say(&format!("Patient {code} was not enrolled."));
+                return (Scene::List, Some(Order::Drop { code }));
             }
-            (Scene::Outcome { patient, choice: Some(choice) }, KeyCode::Enter) => {
-                if let Ok(y) = u16::try_from(choice) {
-                    return (Scene::SureOutcome { patient, y: Some(y) }, None);
-                }
+            (Scene::SureEnrol { code, feature, .. }, KeyCode::Enter) => {
+                self.say("");
+                return (asking_for_arm(&code, false), Some(Order::Enrol { code, feature }));
+            }
+            (Scene::Outcome { patient, choice }, KeyCode::Enter) => {
+                return (self.chosen(patient, choice), None);
             }
             (Scene::Outcome { patient, choice }, key) => {
                 let labels = self.trial.labels.as_ref().map_or(0, Vec::len);
-                return (Scene::Outcome { patient, choice: choose(choice, key, labels) }, None);
+                return (Scene::Outcome { patient, choice: choice.key(key, labels) }, None);
             }
             (Scene::Number { patient, text }, KeyCode::Enter) => return (self.numbered(patient, text), None),
             (Scene::Number { patient, text }, key) => {
@@ -283,7 +330,7 @@ impl Model {
             (Scene::SureOutcome { patient, y }, KeyCode::Enter) => {
                 let (number, what) = (patient.number, format!("the record of patient {}", patient.code));
                 let order = y.map_or(Order::Lost { number }, |y| Order::Outcome { number, y });
-                return (Scene::Asking { what, enrolment: false }, Some(order));
+                return (Scene::Asking { what, enrolment: false, logged: false }, Some(order));
             }
             (Scene::SureOutcome { patient, y }, KeyCode::Esc) => {
                 return (if y.is_some() { self.outcome(patient) } else { Scene::List }, None);
@@ -293,18 +340,62 @@ impl Model {
         (self.scene.clone(), None)
     }
 
+    /// Patients whose code has the text that is searched for.
+    pub fn shown(&self) -> impl Iterator<Item = &Patient> {
+        let part = folded(&self.search);
+        self.waiting.iter().filter(move |patient| folded(&patient.code).contains(&part))
+    }
+
+    fn selected(&self) -> Option<&Patient> {
+        self.shown().nth(self.cursor)
+    }
+
     fn list(&mut self, key: KeyCode) -> Scene {
-        let selected = self.waiting.get(self.cursor).cloned();
+        if self.searching {
+            return self.search(key);
+        }
+        let selected = self.selected().cloned();
         let key = if let KeyCode::Char(c) = key { KeyCode::Char(c.to_ascii_lowercase()) } else { key };
         match (key, selected) {
             (KeyCode::Char('q'), _) => self.quit = true,
             (KeyCode::Char('?' | 'h') | KeyCode::F(1), _) => return Scene::Help,
             (KeyCode::Char('e'), _) => return self.enrol(),
             (KeyCode::Char('o') | KeyCode::Enter, Some(patient)) => return self.outcome(patient),
-            (KeyCode::Char('l'), Some(patient)) => return Scene::SureOutcome { patient, y: None },
-            (KeyCode::Char('a'), Some(patient)) => return Scene::Arm(patient),
-            (KeyCode::Char('o' | 'l' | 'a'), None) => self.fail("No patient is waiting for an outcome."),
-            (key, _) => self.cursor = choose(Some(self.cursor), key, self.waiting.len()).unwrap_or(0),
+            (KeyCode::Char('l'), Some(patient)) => {
+                self.say("");
+                return Scene::SureOutcome { patient, y: None };
+            }
+            (KeyCode::Char('a'), Some(patient)) => {
+                self.say("");
+                return Scene::Arm(patient);
+            }
+            (KeyCode::Char('o' | 'l' | 'a'), None) => self.fail("No patient is chosen."),
+            (KeyCode::Char('/'), _) => self.searching = true,
+            (KeyCode::Char(digit), _) if digit.is_ascii_digit() => {
+                self.searching = true;
+                self.search = digit.to_string();
+                self.cursor = 0;
+            }
+            (KeyCode::Esc, _) => (self.search, self.cursor) = (String::new(), 0),
+            (key, _) => {
+                self.cursor = choice::moved(Some(self.cursor), key, self.shown().count()).unwrap_or(0)
+            }
+        }
+        if !matches!(key, KeyCode::Char('o' | 'l' | 'a')) {
+            self.say("");
+        }
+        Scene::List
+    }
+
+    fn search(&mut self, key: KeyCode) -> Scene {
+        match key {
+            KeyCode::Enter => self.searching = false,
+            KeyCode::Esc => (self.searching, self.search, self.cursor) = (false, String::new(), 0),
+            KeyCode::Char(_) | KeyCode::Backspace => {
+                self.search = edit(std::mem::take(&mut self.search), key, MAX_CODE);
+                self.cursor = 0;
+            }
+            key => self.cursor = choice::moved(Some(self.cursor), key, self.shown().count()).unwrap_or(0),
         }
         Scene::List
     }
@@ -325,16 +416,18 @@ impl Model {
     }
 
     fn coded(&mut self, text: String) -> Scene {
-        let code = text.trim().to_owned();
-        match check_code(&code) {
-            Ok(()) if self.waiting.iter().any(|patient| patient.code == code) => {
-                self.fail(&format!("Patient {code} is already enrolled."));
-                Scene::Code { text }
-            }
-            Ok(()) => {
-                self.say("");
-                Scene::Feature { code, choice: None }
-            }
+        match self.trial.code.check(&text) {
+            Ok(code) => match self.waiting.iter().find(|patient| folded(&patient.code) == folded(&code)) {
+                Some(patient) => {
+                    let known = patient.code.clone();
+                    self.fail(&format!("Patient {known} is already enrolled."));
+                    Scene::Code { text }
+                }
+                None => {
+                    self.say("");
+                    Scene::Kind { code, levels: Vec::new(), choice: Choice::default() }
+                }
+            },
             Err(why) => {
                 self.fail(&why);
                 Scene::Code { text }
@@ -342,10 +435,43 @@ impl Model {
         }
     }
 
+    /// Takes the level of a factor; after the last factor the kind of patient is known.
+    fn kind(&mut self, code: String, mut levels: Vec<usize>, choice: Choice) -> Scene {
+        let length = self.trial.factor(levels.len()).map_or(0, |factor| factor.levels.len());
+        match choice.taken(length) {
+            Err(why) => {
+                self.fail(&why);
+                Scene::Kind { code, levels, choice }
+            }
+            Ok(level) => {
+                self.say("");
+                levels.push(level);
+                match self.trial.feature_of(&levels) {
+                    Some(feature) => Scene::SureEnrol { code, feature, resumed: false },
+                    None => Scene::Kind { code, levels, choice: Choice::default() },
+                }
+            }
+        }
+    }
+
+    fn chosen(&mut self, patient: Patient, choice: Choice) -> Scene {
+        let labels = self.trial.labels.as_ref().map_or(0, Vec::len);
+        match choice.taken(labels).map(u16::try_from) {
+            Ok(Ok(y)) => {
+                self.say("");
+                Scene::SureOutcome { patient, y: Some(y) }
+            }
+            other => {
+                self.fail(&other.err().unwrap_or_default());
+                Scene::Outcome { patient, choice }
+            }
+        }
+    }
+
     fn outcome(&mut self, patient: Patient) -> Scene {
         self.say("");
         if self.trial.labels.is_some() {
-            Scene::Outcome { patient, choice: None }
+            Scene::Outcome { patient, choice: Choice::default() }
         } else {
             Scene::Number { patient, text: String::new() }
         }
@@ -371,23 +497,8 @@ impl Model {
     }
 }
 
-/// Moves a cursor in a list: arrows, the ends, or the place's number from 1.
-fn choose(at: Option<usize>, key: KeyCode, length: usize) -> Option<usize> {
-    let last = length.saturating_sub(1);
-    let moved = |from: fn(usize) -> usize, first: usize| Some(at.map_or(first, from).min(last));
-    match key {
-        KeyCode::Up | KeyCode::Char('k') => moved(|at| at.saturating_sub(1), last),
-        KeyCode::Down | KeyCode::Char('j') | KeyCode::Tab => moved(|at| at + 1, 0),
-        KeyCode::PageUp => moved(|at| at.saturating_sub(10), 0),
-        KeyCode::PageDown => moved(|at| at + 10, last),
-        KeyCode::Home => Some(0),
-        KeyCode::End => Some(last),
-        KeyCode::Char(digit) => match digit.to_digit(10).map(|digit| digit as usize) {
-            Some(place) if (1..=length).contains(&place) => Some(place - 1),
-            _ => at,
-        },
-        _ => at,
-    }
+fn asking_for_arm(code: &str, logged: bool) -> Scene {
+    Scene::Asking { what: format!("the arm of patient {code}"), enrolment: true, logged }
 }
 
 fn edit(mut text: String, key: KeyCode, most: usize) -> String {

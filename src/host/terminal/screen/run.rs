@@ -1,7 +1,7 @@
 //! The screen in a real terminal: keys and drawing in one thread, device and log in another.
 //!
-//! The thread at the device asks for the public facts every second, takes orders in between, and settles an
-//! enrolment left pending by an unplugged device or an earlier terminal before it does anything else. When the
+//! The thread at the device asks for the public facts every second and takes orders in between. An enrolment
+//! left pending by an unplugged device or an earlier terminal is asked for again before anything else. When the
 //! screen is left, the program may end while that thread waits for the device: log and device are safe at any
 //! moment, and the next start goes on.
 
@@ -16,6 +16,7 @@ use super::view::view;
 use super::{Model, News, Order};
 use crate::host::terminal::bedside::Bedside;
 use crate::host::terminal::failure::Failure;
+use crate::host::terminal::register::{Patient, Wanted};
 
 /// How often the device is asked for the public facts.
 const POLL: Duration = Duration::from_secs(1);
@@ -72,8 +73,11 @@ fn show(
 /// Works at the device until the screen is gone.
 pub fn work(mut bedside: Bedside, orders: &Receiver<Order>, news: &Sender<News>) {
     let mut told = None;
-    // An enrolment that found no device before it was in the log: nothing was asked, it is still wanted.
+    // An enrolment that is confirmed and logged; the device could not be asked yet.
     let mut wanted = None;
+    if let Some(Wanted { code, feature }) = bedside.register().wanted().cloned() {
+        let _ = news.send(News::Wanted { code, feature });
+    }
     loop {
         let trouble = keep_up(&mut bedside, news);
         // The same trouble is told once, not every second.
@@ -89,7 +93,7 @@ pub fn work(mut bedside: Bedside, orders: &Receiver<Order>, news: &Sender<News>)
         told = trouble;
         match next {
             Ok(order) => {
-                let answer = obey(&mut bedside, &order);
+                let answer = carry_out(&mut bedside, &order, news);
                 let unsent =
                     matches!(answer, News::Disconnected(_)) && bedside.register().pending().is_none();
                 wanted = unsent.then_some(order).or(wanted);
@@ -104,7 +108,7 @@ pub fn work(mut bedside: Bedside, orders: &Receiver<Order>, news: &Sender<News>)
     }
 }
 
-/// Asks for the facts and settles what is pending; gives what is wrong.
+/// Asks for the facts and for the arm of a pending enrolment; returns what is wrong.
 fn keep_up(bedside: &mut Bedside, news: &Sender<News>) -> Option<News> {
     let pending = bedside.register().pending().map(|pending| pending.code.clone());
     if let Some(code) = pending {
@@ -114,11 +118,11 @@ fn keep_up(bedside: &mut Bedside, news: &Sender<News>) -> Option<News> {
     if let Some(port) = bedside.client().port() {
         let _ = news.send(News::Connected(port.to_owned()));
     }
-    let settled = status.and_then(|status| {
+    let resumed = status.and_then(|status| {
         let _ = news.send(News::Progress(status));
         bedside.resume()
     });
-    match settled {
+    match resumed {
         Ok(Some(patient)) => {
             let _ = news.send(News::Enrolled(patient));
             bedside.status().ok().map(News::Progress)
@@ -129,11 +133,19 @@ fn keep_up(bedside: &mut Bedside, news: &Sender<News>) -> Option<News> {
     }
 }
 
-fn obey(bedside: &mut Bedside, order: &Order) -> News {
+fn carry_out(bedside: &mut Bedside, order: &Order, news: &Sender<News>) -> News {
     let answer = match order {
-        Order::Enrol { code, feature } => bedside.enrol(code, *feature).map(News::Enrolled),
-        Order::Outcome { number, y } => bedside.outcome(*number, *y).map(|()| News::Recorded(*number)),
-        Order::Lost { number } => bedside.lost(*number).map(|()| News::Recorded(*number)),
+        Order::Enrol { code, feature } => enrol(bedside, code, *feature, news).map(News::Enrolled),
+        Order::Outcome { number, y } => bedside.outcome(*number, *y).map(News::Recorded),
+        Order::Lost { number } => bedside.lost(*number).map(News::Recorded),
+        Order::Drop { .. } => {
+            let dropped = bedside.drop_wanted("not confirmed again");
+            dropped.map(|()| News::Waiting(bedside.register().waiting().cloned().collect()))
+        }
+    };
+    let number = match order {
+        Order::Outcome { number, .. } | Order::Lost { number } => *number,
+        Order::Enrol { .. } | Order::Drop { .. } => 0,
     };
     match answer {
         Ok(news) => news,
@@ -142,8 +154,27 @@ fn obey(bedside: &mut Bedside, order: &Order) -> News {
             News::Disconnected(error.to_string())
         }
         Err(Failure::NoDevice(error)) => {
-            News::Failed(format!("Not recorded: {error} Please enter it again when the device is back."))
+            let who = bedside.register().code(number).unwrap_or_default();
+            News::Failed(format!(
+                "Not recorded for patient {who}: {error}. Enter it again when the device is back."
+            ))
         }
         Err(other) => News::Failed(other.to_string()),
     }
+}
+
+/// Logs the confirmed enrolment, tells the screen so, and asks the device.
+fn enrol(bedside: &mut Bedside, code: &str, feature: u8, news: &Sender<News>) -> Result<Patient, Failure> {
+    let wanted = Some(Wanted { code: code.to_owned(), feature });
+    if bedside.register().wanted().cloned() != wanted {
+        bedside.want(code, feature)?;
+    }
+    let _ = news.send(News::Pending(code.to_owned()));
+    let enrolled = bedside.enrol(code, feature);
+    if let Err(Failure::Refused(why) | Failure::Usage(why)) = &enrolled
+        && bedside.register().wanted().is_some()
+    {
+        bedside.drop_wanted(why)?;
+    }
+    enrolled
 }

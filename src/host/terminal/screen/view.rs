@@ -16,7 +16,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph, Wrap};
 
-use super::{Connection, Model, Scene, letters};
+use super::{Choice, Connection, Model, Scene, letters};
 use crate::host::terminal::register::Patient;
 use crate::trial::Phase;
 use crate::wire::NextLook;
@@ -126,28 +126,28 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
             ];
             lines(frame, area, "Enrol a patient", form);
         }
-        Scene::Feature { code, choice } => {
-            choices(
-                model,
-                frame,
-                area,
-                "Enrol a patient",
-                &format!("Patient {code} is"),
-                &model.trial.features,
-                *choice,
-            );
+        Scene::Kind { code, levels, choice } => {
+            let factor = model.trial.factor(levels.len());
+            let names = factor.map_or(&[][..], |factor| &factor.levels);
+            let question = match factor.map(|factor| factor.name.as_str()) {
+                Some("") | None => format!("Patient {code} is"),
+                Some(name) => format!("Patient {code}: {name}"),
+            };
+            choices(model, frame, area, "Enrol a patient", &question, names, choice);
         }
-        Scene::SureEnrol { code, choice } => {
-            let feature = model.trial.features.get(*choice).map_or("", String::as_str);
-            let text = format!("Enrol patient {code}, {feature}?");
-            sure(frame, area, "Enrol a patient", &text, "An enrolment cannot be taken back.");
+        Scene::SureEnrol { code, feature, .. } => {
+            let text = format!("Enrol patient {code}, {}?", model.trial.feature_name(*feature));
+            let action = format!("enrol {code}");
+            sure(frame, area, "Enrol a patient", &text, &action, "An enrolment cannot be taken back.");
         }
-        Scene::Asking { what, enrolment } => asking(model, frame, area, what, *enrolment),
+        Scene::Asking { what, enrolment, logged } => {
+            asking(model, frame, area, what, *enrolment, *logged);
+        }
         Scene::Outcome { patient, choice } => {
             let labels = model.trial.labels.as_deref().unwrap_or_default();
             let question =
                 format!("Patient {}, number {}: {}", patient.code, patient.number, model.trial.question);
-            choices(model, frame, area, "Outcome", &question, labels, *choice);
+            choices(model, frame, area, "Outcome", &question, labels, choice);
         }
         Scene::Number { patient, text } => {
             let scale = model.trial.plan.scale();
@@ -166,33 +166,21 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
             lines(frame, area, "Outcome", form);
         }
         Scene::SureOutcome { patient, y } => {
-            let title = if y.is_some() { "Outcome" } else { "Lost" };
-            let what = y.map_or_else(
-                || {
-                    format!(
-                        "Patient {}, number {}: the outcome will never come?",
-                        patient.code, patient.number
-                    )
-                },
-                |y| {
+            let who = format!("Patient {}, number {}", patient.code, patient.number);
+            let warning = "What is recorded cannot be changed, and this terminal keeps no copy.";
+            match y {
+                None => {
+                    let text = format!("{who}: the outcome will never come");
+                    sure(frame, area, "Lost", &text, "record LOST", warning);
+                }
+                Some(y) => {
                     let labels = model.trial.labels.as_deref().unwrap_or_default();
-                    let label = labels.get(usize::from(y)).cloned().unwrap_or_else(|| y.to_string());
-                    format!(
-                        "Patient {}, number {}: {} {}",
-                        patient.code,
-                        patient.number,
-                        model.trial.question,
-                        label.to_uppercase()
-                    )
-                },
-            );
-            sure(
-                frame,
-                area,
-                title,
-                &what,
-                "What is recorded cannot be changed, and this terminal keeps no copy.",
-            );
+                    let label = labels.get(usize::from(*y)).cloned().unwrap_or_else(|| y.to_string());
+                    let label = label.to_uppercase();
+                    let text = format!("{who}: {} {label}", model.trial.question);
+                    sure(frame, area, "Outcome", &text, &format!("record {label}"), warning);
+                }
+            }
         }
     }
 }
@@ -202,14 +190,15 @@ fn lines(frame: &mut Frame<'_>, area: Rect, title: &str, lines: Vec<Line<'_>>) {
     frame.render_widget(Paragraph::new(lines).block(block).wrap(Wrap { trim: false }), area);
 }
 
-fn sure(frame: &mut Frame<'_>, area: Rect, title: &str, question: &str, warning: &str) {
+/// A confirmation: `action` is what Enter does, in words that cannot be read the other way round.
+fn sure(frame: &mut Frame<'_>, area: Rect, title: &str, question: &str, action: &str, warning: &str) {
     let text = vec![
         Line::default(),
         Line::styled(format!("  {question}"), bold()),
         Line::default(),
         Line::from(format!("  {warning}")),
         Line::default(),
-        Line::from("  Enter: yes      Esc: back"),
+        Line::from(vec![Span::styled(format!("  Enter: {action}"), bold()), Span::raw("      Esc: back")]),
     ];
     lines(frame, area, title, text);
 }
@@ -221,12 +210,17 @@ fn choices(
     title: &str,
     question: &str,
     names: &[String],
-    at: Option<usize>,
+    chosen: &Choice,
 ) {
+    let at = chosen.place(names.len());
     let mut text = vec![Line::default(), Line::styled(format!("  {question}"), bold()), Line::default()];
-    let room = usize::from(area.height).saturating_sub(text.len() + 2).max(1);
+    let room = usize::from(area.height).saturating_sub(text.len() + 4).max(1);
     for (place, name) in scrolled(names, at.unwrap_or(0), room) {
         text.push(choice(model, &format!("{:>2}  {name}", place + 1), Some(place) == at));
+    }
+    if !chosen.typed().is_empty() {
+        text.push(Line::default());
+        text.push(Line::from(format!("  Number: {}_", chosen.typed())));
     }
     lines(frame, area, title, text);
 }
@@ -247,7 +241,17 @@ fn scrolled<T>(items: &[T], at: usize, room: usize) -> impl Iterator<Item = (usi
 }
 
 fn list(model: &Model, frame: &mut Frame<'_>, area: Rect) {
-    let title = format!("Outcomes waiting: {}", model.waiting.len());
+    let title = match (model.search.as_str(), model.searching) {
+        ("", false) => format!("Outcomes waiting: {}", model.waiting.len()),
+        (part, typing) => {
+            let cursor = if typing { "_" } else { "" };
+            format!(
+                "Outcomes waiting: {} of {}, code has {part}{cursor}",
+                model.shown().count(),
+                model.waiting.len()
+            )
+        }
+    };
     if model.waiting.is_empty() {
         let text = vec![
             Line::default(),
@@ -262,7 +266,8 @@ fn list(model: &Model, frame: &mut Frame<'_>, area: Rect) {
         "code", "number", "kind of patient", "waiting"
     ))];
     let room = usize::from(area.height).saturating_sub(text.len() + 2).max(1);
-    for (place, patient) in scrolled(&model.waiting, model.cursor, room) {
+    let shown: Vec<&Patient> = model.shown().collect();
+    for (place, patient) in scrolled(&shown, model.cursor, room) {
         let feature = cut(&model.trial.feature_name(patient.feature), 30);
         let row = format!(
             "{:<24} {:>7}  {feature:<30} {:>8}",
@@ -298,16 +303,15 @@ fn arm(model: &Model, patient: &Patient, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(text).alignment(Alignment::Center).block(block), area);
 }
 
-fn asking(model: &Model, frame: &mut Frame<'_>, area: Rect, what: &str, enrolment: bool) {
+fn asking(model: &Model, frame: &mut Frame<'_>, area: Rect, what: &str, enrolment: bool, logged: bool) {
     let mut text = vec![Line::default(), Line::styled(format!("  Asking the device for {what} ..."), bold())];
     if matches!(model.connection, Connection::Down(_)) && enrolment {
         text.push(Line::default());
-        for line in [
-            "  The device does not answer. Plug it in again: the same request is sent",
-            "  until it answers, and it never assigns twice. You may leave with Q: the",
-            "  log knows what was asked, and the next start goes on from there.",
-        ] {
-            text.push(Line::from(line));
+        text.push(Line::from("  The device does not answer. Plug it in again: the same request is sent"));
+        text.push(Line::from("  until it answers, and it never assigns twice."));
+        if logged {
+            text.push(Line::from("  You may leave with Q: the log knows what was asked, and the next start"));
+            text.push(Line::from("  goes on from there."));
         }
     }
     lines(frame, area, "Asking", text);
@@ -315,13 +319,16 @@ fn asking(model: &Model, frame: &mut Frame<'_>, area: Rect, what: &str, enrolmen
 
 const fn help(model: &Model) -> &'static str {
     match &model.scene {
+        Scene::List if model.searching => "Type part of a code   Up/Down choose   Enter keep   Esc all",
         Scene::List if model.waiting.is_empty() => "E enrol   ? help   Q quit",
-        Scene::List => "E enrol   Up/Down choose   O outcome   L lost   A show arm   ? help   Q quit",
+        Scene::List => "E enrol   Up/Down choose   / search   O outcome   L lost   A arm   ? help   Q quit",
         Scene::Code { .. } => "Type the code   Enter next   Esc back",
-        Scene::Feature { .. } | Scene::Outcome { .. } => "Up/Down or number choose   Enter next   Esc back",
+        Scene::Kind { .. } | Scene::Outcome { .. } => "Up/Down or number choose   Enter next   Esc back",
         Scene::Number { .. } => "Type the number   Enter next   Esc back",
-        Scene::SureEnrol { .. } | Scene::SureOutcome { .. } => "Enter yes   Esc back",
-        Scene::Asking { enrolment: true, .. } => "Please wait   Q quit (nothing is lost)",
+        Scene::SureEnrol { resumed: true, .. } => "Enter enrol   Esc do not enrol",
+        Scene::SureEnrol { .. } => "Enter enrol   Esc back",
+        Scene::SureOutcome { .. } => "Enter record as shown   Esc back",
+        Scene::Asking { enrolment: true, logged: true, .. } => "Please wait   Q quit (nothing is lost)",
         Scene::Asking { .. } => "Please wait",
         Scene::Arm(_) => "Enter when you have read it",
         Scene::Help => "Enter or Esc back",
@@ -331,6 +338,7 @@ const fn help(model: &Model) -> &'static str {
 const HELP: &str = "
   E          enrol the next patient: code and kind, then the arm appears
   Up, Down   choose a patient who is waiting for an outcome
+  /, digits  search the waiting patients by part of their code
   O, Enter   enter the outcome of the chosen patient
   L          declare that the outcome will never come
   A          show the arm of the chosen patient once more

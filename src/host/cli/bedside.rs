@@ -1,0 +1,223 @@
+//! `terminal` for people; `assign`, `outcome`, `lost` and `status` for scripts.
+//!
+//! Scripts use the same [`Bedside`] and log as the screen. A script that died in the middle of an `assign` is run
+//! again with the same code and gets the same patient's arm.
+
+use crate::prelude::*;
+use std::str::FromStr;
+
+use super::error::CliError;
+use super::session::{PatientName, PortArgs, SessionArgs};
+use crate::host::output::say;
+use crate::host::terminal::bedside::{Recorded, failure};
+use crate::host::terminal::screen;
+use crate::wire::{NextLook, State};
+
+/// `equipoise terminal`
+#[derive(Debug, clap::Args)]
+pub struct TerminalArgs {
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// The bedside screen on a device.
+///
+/// # Errors
+/// The trial file, the log or the terminal cannot be used.
+pub fn terminal(args: &TerminalArgs) -> Result<(), CliError> {
+    Ok(screen::run::run(args.session.open()?)?)
+}
+
+/// `equipoise assign`
+#[derive(Debug, clap::Args)]
+pub struct AssignArgs {
+    /// Patient code, as in the ward's list
+    code: String,
+    /// Kind of patient: a name of the trial file, or its place there from 0
+    feature: String,
+    /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// Enrols a patient and prints the arm.
+///
+/// # Errors
+/// Refused, no such kind of patient, or no device.
+pub fn assign(args: &AssignArgs) -> Result<(), CliError> {
+    let mut bedside = args.session.open()?;
+    let feature = bedside.trial().feature(&args.feature).ok_or_else(|| {
+        let names = bedside.trial().features.join("\", \"");
+        let last = bedside.trial().plan.features() - 1;
+        CliError::usage(format!("no kind of patient {:?}, allowed \"{names}\", or 0..={last}", args.feature))
+    })?;
+    let patient = bedside.enrol(&args.code, feature)?;
+    let (name, arm) = (bedside.trial().arm_name(patient.arm), patient.arm.index());
+    say(&if args.json {
+        let (code, number) = (&patient.code, patient.number);
+        let line = serde_json::json!({
+            "code": code, "patient": number, "feature": feature, "arm": arm, "arm_name": name,
+        });
+        format!("{line}\n")
+    } else {
+        format!("patient {}, number {}: arm {arm}, {name}\n", patient.code, patient.number)
+    });
+    Ok(())
+}
+
+/// An outcome on the command line, or on standard input.
+#[derive(Clone)]
+enum OutcomeText {
+    Given(String),
+    StandardInput,
+}
+
+impl std::fmt::Debug for OutcomeText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OutcomeText(withheld)")
+    }
+}
+
+impl FromStr for OutcomeText {
+    type Err = std::convert::Infallible;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(if text == "-" { Self::StandardInput } else { Self::Given(text.trim().to_owned()) })
+    }
+}
+
+impl OutcomeText {
+    fn read(&self) -> Result<String, CliError> {
+        let Self::Given(text) = self else {
+            let mut text = String::new();
+            let read = std::io::stdin().read_line(&mut text);
+            return read
+                .map(|_| text.trim().to_owned())
+                .map_err(|error| CliError::usage(format!("standard input: {error}")));
+        };
+        Ok(text.clone())
+    }
+}
+
+/// `equipoise outcome`
+#[derive(Debug, clap::Args)]
+pub struct OutcomeArgs {
+    /// Patient code, or `#` and the patient's number
+    patient: PatientName,
+    /// A label of the trial file or a number; `-` reads it from standard input, so that no process list shows it
+    outcome: OutcomeText,
+    /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// Records an outcome.
+///
+/// # Errors
+/// Refused, recorded before, not an outcome of the trial, or no device.
+pub fn outcome(args: &OutcomeArgs) -> Result<(), CliError> {
+    let mut bedside = args.session.open()?;
+    let text = args.outcome.read()?;
+    // The message does not repeat the value: it may end up in a file.
+    let y = bedside.trial().outcome(&text).ok_or_else(|| {
+        let labels = bedside.trial().labels.clone().unwrap_or_default().join("\", \"");
+        let scale = bedside.trial().plan.scale();
+        let labels = if labels.is_empty() { String::new() } else { format!("\"{labels}\", or ") };
+        CliError::usage(format!("this outcome is not allowed: {labels}0..={scale}"))
+    })?;
+    let number = args.patient.number(&bedside)?;
+    recorded(&bedside.outcome(number, y)?, args.json);
+    Ok(())
+}
+
+/// `equipoise lost`
+#[derive(Debug, clap::Args)]
+pub struct LostArgs {
+    /// Patient code, or `#` and the patient's number
+    patient: PatientName,
+    /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// Records that an outcome will never come.
+///
+/// # Errors
+/// Refused, recorded before, or no device.
+pub fn lost(args: &LostArgs) -> Result<(), CliError> {
+    let mut bedside = args.session.open()?;
+    let number = args.patient.number(&bedside)?;
+    recorded(&bedside.lost(number)?, args.json);
+    Ok(())
+}
+
+fn recorded(recorded: &Recorded, json: bool) {
+    let Recorded { number, code, closed } = recorded;
+    say(&if json {
+        let line = serde_json::json!({ "code": code, "patient": number, "recorded": true, "closed": closed });
+        format!("{line}\n")
+    } else {
+        let code = code.as_ref().map_or(String::new(), |code| format!("{code}, "));
+        let closed = if *closed { "that was the last outcome: the trial is closed\n" } else { "" };
+        format!("recorded for patient {code}number {number}\n{closed}")
+    });
+}
+
+/// `equipoise status`
+#[derive(Debug, clap::Args)]
+pub struct StatusArgs {
+    /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    device: PortArgs,
+}
+
+/// Prints the public facts of the trial.
+///
+/// # Errors
+/// No device.
+pub fn status(args: &StatusArgs) -> Result<(), CliError> {
+    let mut client = args.device.client();
+    let hello = client.connect().map_err(CliError::no_device)?;
+    if matches!(hello.state, State::Blank | State::Fault | State::Foreign) {
+        let (port, state) = (client.port().unwrap_or_default(), hello.state.name());
+        say(&if args.json {
+            format!("{}\n", serde_json::json!({ "state": state, "version": hello.version }))
+        } else {
+            format!("{port}: {state}\n")
+        });
+        return Ok(());
+    }
+    let status = client.status().map_err(failure)?;
+    let next = match status.next_look {
+        NextLook::After(patient) => Some(patient),
+        NextLook::AtClose | NextLook::None => None,
+    };
+    say(&if args.json {
+        let line = serde_json::json!({
+            "state": hello.state.name(), "version": hello.version, "design": status.design.name(),
+            "patients": status.patients, "assigned": status.assigned, "unresolved": status.unresolved,
+            "phase": status.phase.name(), "looks": status.looks, "next_look": next,
+        });
+        format!("{line}\n")
+    } else {
+        format!(
+            "{}: design {}, patient {} of {}, {} waiting for an outcome, phase {}, {} looks, next look {}\n",
+            client.port().unwrap_or_default(),
+            status.design,
+            status.assigned,
+            status.patients,
+            status.unresolved,
+            status.phase.name(),
+            status.looks,
+            next.map_or_else(|| status.next_look.to_string(), |patient| format!("after patient {patient}")),
+        )
+    });
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! `equipoise demo`.
+
+use super::error::CliError;
+use crate::host::terminal::demo::{Kind, Settings, demo};
+use crate::prelude::*;
+
+/// `equipoise demo`
+#[derive(Debug, clap::Args)]
+pub struct DemoArgs {
+    /// Patients of the trial; by default 4000 on the virtual board, 1000 under QEMU
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    patients: Option<u32>,
+    /// Which board plays the device
+    #[arg(long, value_enum, default_value_t = Kind::Virtual)]
+    board: Kind,
+    /// Seed of the simulated patients; by default another one each time
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+}
+
+/// Runs the demonstration.
+///
+/// # Errors
+/// The board cannot be started, or the trial did not go as it should.
+pub fn run(args: &DemoArgs) -> Result<(), CliError> {
+    let DemoArgs { patients, board, seed } = *args;
+    Ok(demo(&Settings { patients, board, seed })?)
+}

@@ -1,0 +1,169 @@
+//! The command line: every subcommand with its arguments, one error type and one map of exit codes ([`error`]).
+
+pub mod bedside;
+pub mod custodian;
+pub mod demo;
+pub mod error;
+pub mod log;
+pub mod report;
+pub mod session;
+pub mod start;
+
+use crate::prelude::*;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use super::output::say;
+use super::simulate::command as simulate;
+use super::terminal::report::Format;
+use super::terminal::text::escaped;
+use super::{audit, device, normality, pareto, planner, sample};
+use error::{CliError, finish};
+
+/// A bedside randomizer for clinical trials: adaptive, and private by proof.
+///
+/// Without a subcommand it runs a virtual device with the bedside screen, or the demonstration if there is no terminal.
+///
+/// Exit codes: 0 done, 1 refused by the device or the log, 2 usage, 3 no device.
+#[derive(Parser)]
+#[command(name = "equipoise", version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(flatten)]
+    start: start::StartArgs,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(clap::Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "one value for as long as the program runs")]
+enum Command {
+    /// Run a whole simulated trial over a device's serial line
+    Demo(demo::DemoArgs),
+    /// Show the bedside screen on a device: enrol, see the arm, enter outcomes
+    Terminal(bedside::TerminalArgs),
+    /// Enrol a patient and print the arm
+    Assign(bedside::AssignArgs),
+    /// Record the outcome of a patient
+    Outcome(bedside::OutcomeArgs),
+    /// Record that the outcome of a patient will never come
+    Lost(bedside::LostArgs),
+    /// Print the public facts of the trial
+    Status(bedside::StatusArgs),
+    /// Run the device on this machine, with its flash in a file
+    Device(device::DeviceArgs),
+    /// Audit the privacy claims of the designs
+    Audit(audit::AuditArgs),
+    /// Make a custodian's key
+    Keygen(custodian::KeygenArgs),
+    /// Begin a trial on a blank device
+    Provision(custodian::ProvisionArgs),
+    /// Close the trial: the final look
+    Close(custodian::CloseArgs),
+    /// Erase the trial from the device
+    Erase(custodian::EraseArgs),
+    /// Print the estimates with their intervals
+    Report(report::ReportArgs),
+    /// Run many trials of one or more designs and print their operating characteristics
+    Simulate(simulate::Args),
+    /// Merge the parts of a simulation into the bytes that one run would have written
+    Merge(simulate::MergeArgs),
+    /// Draw regret against error, the cost of privacy, or the cost of a rare feature
+    Pareto(pareto::Args),
+    /// Compare the errors of the estimates with the normal law
+    Normality(normality::Args),
+    /// Find the least epsilon, and an alpha, for a wanted width or share; write the trial file
+    Plan(planner::Args),
+    /// Check the log of a terminal
+    #[command(subcommand)]
+    Log(log::LogCommand),
+    /// Draw from the noise laws, for anybody to test them
+    Sample(sample::Args),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// Runs the program with the arguments it was started with.
+#[must_use]
+pub fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() => {
+            // The message repeats what was typed, so it may hold escape sequences.
+            eprint!("{}", escaped(&error.render().to_string()));
+            return CliError::usage("").exit_code();
+        }
+        Err(help) => help.exit(),
+    };
+    let Some(command) = cli.command else { return finish(start::run(&cli.start), false) };
+    match command {
+        Command::Demo(args) => finish(demo::run(&args), false),
+        Command::Terminal(args) => finish(bedside::terminal(&args), false),
+        Command::Assign(args) => finish(bedside::assign(&args), args.json),
+        Command::Outcome(args) => finish(bedside::outcome(&args), args.json),
+        Command::Lost(args) => finish(bedside::lost(&args), args.json),
+        Command::Status(args) => finish(bedside::status(&args), args.json),
+        Command::Device(args) => device::run(&args),
+        Command::Audit(args) => audit::run(&args),
+        Command::Keygen(args) => finish(custodian::keygen(&args), false),
+        Command::Provision(args) => finish(custodian::provision(&args), false),
+        Command::Close(args) => finish(custodian::close(&args), false),
+        Command::Erase(args) => finish(custodian::erase(&args), false),
+        Command::Report(args) => finish(report::report(&args), args.format == Format::Json),
+        Command::Simulate(args) => simulated(simulate::run(&args)),
+        Command::Merge(args) => simulated(simulate::run_merge(&args)),
+        Command::Pareto(args) => simulated(pareto::run(&args)),
+        Command::Normality(args) => simulated(normality::run(&args)),
+        Command::Plan(args) => simulated(planner::run(&args)),
+        Command::Log(command) => finish(log::run(&command), false),
+        Command::Sample(args) => sample::run(&args),
+        Command::Completions { shell } => finish(completions(shell), false),
+        Command::Man => finish(manual(), false),
+    }
+}
+
+fn simulated(done: Result<ExitCode, impl std::error::Error>) -> ExitCode {
+    done.unwrap_or_else(|error| finish(Err(CliError::usage(error)), false))
+}
+
+fn completions(shell: clap_complete::Shell) -> Result<(), CliError> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "equipoise", &mut script);
+    say(&String::from_utf8_lossy(&script));
+    Ok(())
+}
+
+fn manual() -> Result<(), CliError> {
+    let page = manual_page().map_err(CliError::usage)?;
+    say(&String::from_utf8_lossy(&page));
+    Ok(())
+}
+
+/// One page: the program, then every subcommand.
+fn manual_page() -> io::Result<Vec<u8>> {
+    let mut command = Cli::command();
+    command.build();
+    let man = clap_mangen::Man::new(command.clone());
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+        let man = clap_mangen::Man::new(sub.clone());
+        let mut section = Vec::new();
+        man.render_synopsis_section(&mut section)?;
+        man.render_description_section(&mut section)?;
+        man.render_options_section(&mut section)?;
+        writeln!(page, ".SH \"EQUIPOISE {}\"", sub.get_name().to_uppercase())?;
+        page.write_all(String::from_utf8_lossy(&section).replace(".SH ", ".SS ").as_bytes())?;
+    }
+    Ok(page)
+}

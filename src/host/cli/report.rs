@@ -1,0 +1,66 @@
+//! `equipoise report`.
+
+use crate::prelude::*;
+use std::path::PathBuf;
+
+use super::error::CliError;
+use super::session::{PortArgs, TrialArgs};
+use crate::host::output::{say, write_file};
+use crate::host::terminal::bedside::failure;
+use crate::host::terminal::failure::Failure;
+use crate::host::terminal::keys::Key;
+use crate::host::terminal::report::{self, Effects, Format};
+
+/// `equipoise report`
+#[derive(Debug, clap::Args)]
+pub struct ReportArgs {
+    /// How to write it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Check the MAC; needs the key and the trial file
+    #[arg(long, requires = "key_file")]
+    verify: bool,
+    /// The custodian's key, for --verify
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// File to write; by default standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Overwrite the file if it exists
+    #[arg(long, requires = "output")]
+    force: bool,
+    #[command(flatten)]
+    trial: TrialArgs,
+    #[command(flatten)]
+    device: PortArgs,
+}
+
+/// Prints the estimates.
+///
+/// # Errors
+/// No report yet, a wrong MAC, a file that exists, or no device.
+pub fn report(args: &ReportArgs) -> Result<(), CliError> {
+    let trial = match args.trial.read() {
+        Ok(trial) => Some(trial),
+        // Without a trial file features go by their numbers. One that was named must be good.
+        Err(_) if args.trial.trial.is_none() && !args.verify => None,
+        Err(error) => return Err(error),
+    };
+    let key = args.key_file.as_deref().filter(|_| args.verify).map(Key::read).transpose()?;
+    let mut client = args.device.client();
+    let report = client.report().map_err(failure)?;
+    let status = client.status().map_err(failure)?;
+    let verified = key.zip(trial.as_ref()).map(|(key, trial)| key.signed(&trial.plan, &report));
+    let effects = Effects::new(&report, &status, trial.as_ref());
+    let text = report::write(args.format, &effects, &report, trial.as_ref(), verified);
+    match &args.output {
+        Some(path) => write_file(path, &text, args.force).map_err(|error| Failure::file(path, &error))?,
+        None => say(&text),
+    }
+    if verified == Some(false) {
+        return Err(CliError::refused(
+            "the MAC of the report is wrong: another key, another plan, or changed rows",
+        ));
+    }
+    Ok(())
+}

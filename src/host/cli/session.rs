@@ -1,0 +1,140 @@
+//! Arguments that several commands share: device, trial file, log, operator, patient.
+
+use crate::prelude::*;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::error::CliError;
+use crate::host::terminal::bedside::Bedside;
+use crate::host::terminal::client::Client;
+use crate::host::terminal::link::Port;
+use crate::host::terminal::place;
+use crate::host::terminal::text;
+use crate::host::terminal::trial_file::TrialFile;
+
+/// Longest name of an operator.
+const MAX_OPERATOR: usize = 40;
+
+/// Which device.
+#[derive(Clone, Debug, clap::Args)]
+pub struct PortArgs {
+    /// Serial port, pseudo-terminal or unix socket of the device; `auto` tries the serial ports
+    #[arg(long, value_name = "PATH|auto", default_value = "auto")]
+    pub port: Port,
+}
+
+impl PortArgs {
+    /// A client that has not opened its line yet.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        Client::on(self.port.clone())
+    }
+}
+
+/// Which trial file, for names.
+#[derive(Clone, Debug, clap::Args)]
+pub struct TrialArgs {
+    /// Trial file; by default the one last provisioned from this machine
+    #[arg(long, value_name = "FILE")]
+    pub trial: Option<PathBuf>,
+}
+
+impl TrialArgs {
+    /// The trial file named, or the one last provisioned.
+    ///
+    /// # Errors
+    /// There is none, or it is not valid.
+    pub fn read(&self) -> Result<TrialFile, CliError> {
+        if let Some(path) = &self.trial {
+            return Ok(TrialFile::read(path)?);
+        }
+        let path = place::trial()?;
+        if path.exists() {
+            return Ok(TrialFile::read(&path)?);
+        }
+        Err(CliError::usage("no trial was provisioned from this machine: name its file with --trial"))
+    }
+}
+
+/// Who works at the terminal.
+#[derive(Clone, Debug, clap::Args)]
+pub struct OperatorArgs {
+    /// Who works at the terminal, for the log; by default the user's name
+    #[arg(long, value_name = "NAME", value_parser = operator)]
+    operator: Option<String>,
+}
+
+impl OperatorArgs {
+    /// The operator named, or the user.
+    ///
+    /// # Errors
+    /// The user's name has characters that are not allowed.
+    pub fn name(&self) -> Result<String, CliError> {
+        self.operator.clone().map_or_else(|| operator(&place::operator()).map_err(CliError::usage), Ok)
+    }
+}
+
+fn operator(name: &str) -> Result<String, String> {
+    text::check("operator", name, MAX_OPERATOR).map(|()| name.trim().to_owned())
+}
+
+/// Which device, trial, log and operator.
+#[derive(Clone, Debug, clap::Args)]
+pub struct SessionArgs {
+    #[command(flatten)]
+    device: PortArgs,
+    #[command(flatten)]
+    trial: TrialArgs,
+    /// Log of this terminal; by default one for the trial in the data folder
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    #[command(flatten)]
+    operator: OperatorArgs,
+}
+
+impl SessionArgs {
+    /// Opens the log.
+    ///
+    /// # Errors
+    /// The trial file or the log cannot be used.
+    pub fn open(&self) -> Result<Bedside, CliError> {
+        let trial = self.trial.read()?;
+        let log = self.log.clone().map_or_else(|| place::log(&trial), Ok)?;
+        Ok(Bedside::open(self.device.client(), trial, &log, &self.operator.name()?)?)
+    }
+}
+
+/// How a command names a patient: by code, or by `#` and the number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PatientName {
+    /// The ward's code.
+    Code(String),
+    /// The device's number.
+    Number(u32),
+}
+
+impl FromStr for PatientName {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let Some(digits) = text.strip_prefix('#') else { return Ok(Self::Code(text.trim().to_owned())) };
+        let number = digits.parse().ok().filter(|number| *number > 0).map(Self::Number);
+        number.ok_or_else(|| format!("{text:?} is no patient number, allowed # and a number from 1"))
+    }
+}
+
+impl PatientName {
+    /// The patient's number.
+    ///
+    /// # Errors
+    /// The log does not know the code.
+    pub fn number(&self, bedside: &Bedside) -> Result<u32, CliError> {
+        match self {
+            Self::Number(number) => Ok(*number),
+            Self::Code(code) => bedside.register().number(code).ok_or_else(|| {
+                CliError::refused(format!(
+                    "the log has no patient {code:?}; `#` and a number names a patient without it"
+                ))
+            }),
+        }
+    }
+}
