@@ -87,7 +87,7 @@ fn first_view_shows_trial_and_waiting() {
             "Patients 1234 of 4000",
             "30 %",
             "Phase explore",
-            "next look after patient 2000",
+            "next look after 2000 resolved",
             "Outcomes waiting: 2",
             "> H-07/12",
             "65 or over, home",
@@ -187,7 +187,7 @@ fn messages_end_with_the_next_patient() {
     }
     let mut model = at_work();
     model.news(News::Recorded(recorded("H-07/12", 1200, true)));
-    shows(&model, &["Recorded for patient H-07/12", "the trial is closed"]);
+    shows(&model, &["Recorded for patient H-07/12", "That was the last outcome"]);
     press(&mut model, &[KeyCode::Down]);
     assert!(!shown(&model).contains("Recorded for"));
 }

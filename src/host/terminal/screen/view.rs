@@ -86,7 +86,7 @@ fn header(model: &Model, frame: &mut Frame<'_>, area: Rect) {
                 Phase::Closed => "closed (see: equipoise report)",
             };
             let look = match status.next_look {
-                NextLook::After(patient) => format!("next look after patient {patient}"),
+                NextLook::After(resolved) => format!("next look after {resolved} resolved patients"),
                 NextLook::AtClose => "next look at the close".to_owned(),
                 NextLook::None => format!("looks so far {}", status.looks),
             };
@@ -321,7 +321,7 @@ const fn help(model: &Model) -> &'static str {
     match &model.scene {
         Scene::List if model.searching => "Type part of a code   Up/Down choose   Enter keep   Esc all",
         Scene::List if model.waiting.is_empty() => "E enrol   ? help   Q quit",
-        Scene::List => "E enrol   Up/Down choose   / search   O outcome   L lost   A arm   ? help   Q quit",
+        Scene::List => "E enrol  Up/Down choose  / search  O outcome  L lost  A arm  ? help  Q quit",
         Scene::Code { .. } => "Type the code   Enter next   Esc back",
         Scene::Kind { .. } | Scene::Outcome { .. } => "Up/Down or number choose   Enter next   Esc back",
         Scene::Number { .. } => "Type the number   Enter next   Esc back",
