@@ -216,7 +216,10 @@ pub fn status(args: &StatusArgs) -> Result<(), CliError> {
             status.unresolved,
             status.phase.name(),
             status.looks,
-            next.map_or_else(|| status.next_look.to_string(), |patient| format!("after {patient} resolved patients")),
+            next.map_or_else(
+                || status.next_look.to_string(),
+                |patient| format!("after {patient} resolved patients")
+            ),
         )
     });
     Ok(())
