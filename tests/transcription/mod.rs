@@ -9,9 +9,9 @@
 //! A look draws noise for the features that take part, in ascending order; for a feature the
 //! fair-coin window first, then (settled features only) the biased-coin window; for a window arm 0,
 //! then arm 1, cells E, F (where kept), G. All noise of a look is drawn before anything is decided.
-//! A tie at settling then throws `coin()` at its feature's turn; true: arm 1 leads. A patient of an
-//! unsettled feature takes `coin()`; true: arm 1. A patient of a settled feature takes
-//! `biased_coin(share)`; true: the trailing arm.
+//! A tie at settling then throws `coin()` at its feature's turn; true: arm 1 leads. Every patient
+//! takes one `biased_coin`: of probability 1/2 in an unsettled feature, true for arm 1; of
+//! probability `share` in a settled one, true for the trailing arm.
 //!
 //! # Readings
 //! Where the text leaves a choice, this is the one made:
@@ -82,7 +82,7 @@ pub struct Feature {
     /// Looks in which it took part.
     pub looks: u32,
     /// c': the count of the last of them.
-    previous: u32,
+    pub previous: u32,
     /// c+: the count of the next of them.
     next: f64,
     pub settled: Option<Settled>,
@@ -172,7 +172,7 @@ impl Transcription {
         assert!(!self.closed && self.waiting.len() < self.n as usize);
         let settled = self.features[feature].settled;
         let arm = match settled {
-            None => usize::from(chance.coin()),
+            None => usize::from(chance.biased_coin(Fraction::HALF)),
             Some(Settled { leading, share }) if chance.biased_coin(share) => 1 - leading,
             Some(Settled { leading, .. }) => leading,
         };
