@@ -6,8 +6,9 @@
 //! arm, share, weight, estimate and standard error must agree.
 //!
 //! # Order of draws
-//! A look draws noise for the features that take part, in ascending order; for a feature the
-//! fair-coin window first, then (settled features only) the biased-coin window; for a window arm 0,
+//! A look draws noise for the features that take part, in ascending order (at an early close first
+//! for those that would have taken part in the next planned look); for a feature the fair-coin
+//! window first, then (settled features only) the biased-coin window; for a window arm 0,
 //! then arm 1, cells E, F (where kept), G. All noise of a look is drawn before anything is decided.
 //! A tie at settling then throws `coin()` at its feature's turn; true: arm 1 leads. Every patient
 //! takes one `biased_coin`: of probability 1/2 in an unsettled feature, true for arm 1; of
@@ -345,9 +346,12 @@ impl Transcription {
 
     fn look(&mut self, look: Look, chance: &mut impl Chance) {
         let c = look.at;
-        let taking_part: Vec<usize> =
+        let mut taking_part: Vec<usize> =
             (0..self.features.len()).filter(|j| self.takes_part(&self.features[*j], look)).collect();
-        let windows: Vec<_> = taking_part
+        if let Some(next) = self.schedule.iter().find(|next| next.at >= c).copied() {
+            taking_part.sort_by_key(|j| !self.takes_part(&self.features[*j], next));
+        }
+        let mut windows: Vec<_> = taking_part
             .iter()
             .map(|j| {
                 let fair = core::mem::take(&mut self.features[*j].fair);
@@ -359,6 +363,7 @@ impl Transcription {
                 (*j, fair, biased)
             })
             .collect();
+        windows.sort_by_key(|(j, ..)| *j);
         for (j, fair, biased) in windows {
             let mut feature = self.features[j].clone();
             feature.looks += 1;
