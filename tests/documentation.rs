@@ -1,8 +1,8 @@
 //! README, CONTRIBUTING and docs agree with the tree: links lead somewhere, named files exist, and
 //! the program accepts the commands that are shown.
 //!
-//! A command is given to the program with `--help` behind it: clap then reads every option and value
-//! before it, refuses an unknown one, and runs nothing.
+//! A command is given to the program with `--help` behind it: clap then reads every option before it,
+//! refuses an unknown one, and runs nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
