@@ -1,10 +1,29 @@
-//! `equipoise`: a bedside randomizer for clinical trials.
+//! A bedside randomizer for clinical trials. A terminal sends a patient's feature, the device answers
+//! with an arm, and everything that leaves the device is differentially private.
 //!
-//! A patient walks through the crate in one direction:
+//! A request takes one way through the crate:
 //!
 //! ```text
-//! serial line -> wire::Request -> Device -> Trial (one Design) -> journal (durable) -> wire::Reply -> serial line
+//! serial line -> wire::Request -> Device -> Trial (one design) -> journal -> wire::Reply -> serial line
 //! ```
+//!
+//! | module | what it is | start with |
+//! |---|---|---|
+//! | [`plan`] | public parameters of a trial, checked once | [`plan::Plan`] |
+//! | [`chance`], [`noise`] | the source of randomness; exact integer samplers | [`chance::Chance`] |
+//! | [`design`] | the designs: which arm, and what is learned | [`design::interim`] |
+//! | [`trial`] | the state machine: assign, outcome, look, close | [`trial::Trial`] |
+//! | [`estimate`] | effect and interval, from what is already noisy | [`estimate::Estimate`] |
+//! | [`wire`] | grammar of requests and replies, checksum, framing | [`wire::Request`], [`wire::Reply`] |
+//! | [`journal`] | durable state on NOR flash | [`journal::Journal`] |
+//! | [`device`] | the whole device, bytes in and bytes out | [`device::Device::handle_line`] |
+//! | `board` | the boards; the only `unsafe` code; firmware builds only | |
+#![cfg_attr(feature = "host", doc = "| [`host`] | terminal, simulator, planner, audit, virtual board | |")]
+#![cfg_attr(feature = "host", doc = "| [`testkit`] | models of imperfect hardware for tests | |")]
+//!
+//! Three rules hold everywhere: all chance enters through [`chance::Chance`], all durable state leaves
+//! through the [`journal`], and all bytes to the outside leave through [`wire::Reply`], which cannot
+//! hold a raw count, sum or outcome.
 #![no_std]
 // The core must not be able to panic. (The command line and the tests may; so these are not in Cargo.toml.)
 #![cfg_attr(

@@ -229,7 +229,7 @@ fn cargo(rest: &[String], equipoise: &dyn Fn(&[String]) -> Option<String>) -> Op
 
 /// `cargo xtask NAME --help` prints the options that the command takes.
 fn xtask(rest: &[String]) -> Option<String> {
-    let name = rest.first()?;
+    let name = rest.first().filter(|name| *name != "--help")?;
     let mut command = Command::new(env!("CARGO"));
     command.args(["xtask", name, "--help"]).current_dir(root());
     let output = command.output().unwrap_or_else(|error| panic!("cargo xtask: {error}"));

@@ -28,7 +28,8 @@ pub fn lint() -> Result<(), String> {
         run(command.args(board.firmware(Profile::Release)).args(strict))?;
     }
     let mut doc = cargo();
-    doc.args(["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings");
+    doc.args(["doc", "--no-deps", "--workspace", "--document-private-items"]);
+    doc.env("RUSTDOCFLAGS", "-D warnings");
     run(&mut doc)?;
     oldest_compiler()
 }

@@ -8,6 +8,7 @@ mod board;
 mod elf;
 mod image;
 mod lint;
+mod search;
 mod tools;
 
 use board::{Board, Build, Profile};
@@ -22,7 +23,7 @@ struct Task {
     run: fn(&[&str]) -> Result<(), String>,
 }
 
-const TASKS: [Task; 8] = [
+const TASKS: [Task; 11] = [
     Task {
         name: "setup",
         options: "",
@@ -64,6 +65,24 @@ const TASKS: [Task; 8] = [
         run: |words| no_options(words).and_then(|()| lint::columns()),
     },
     Task {
+        name: "fuzz",
+        options: "[--seconds NUMBER]",
+        help: "run every fuzz target, 60 seconds each by default",
+        run: search::fuzz,
+    },
+    Task {
+        name: "miri",
+        options: "",
+        help: "the core's unit tests under miri (nightly Rust)",
+        run: |words| no_options(words).and_then(|()| search::miri()),
+    },
+    Task {
+        name: "mutants",
+        options: "[--file FILE]",
+        help: "change the core in many small ways; print the changes that no test notices (hours)",
+        run: search::mutants,
+    },
+    Task {
         name: "counts",
         options: "",
         help: "instructions of the main operations, as a Markdown table",
@@ -87,7 +106,10 @@ fn main() -> ExitCode {
         }
         [name, options @ ..] => match TASKS.iter().find(|task| task.name == *name) {
             Some(task) if matches!(options, ["--help" | "-h"]) => {
-                println!("cargo xtask {} {}\n    {}", task.name, task.options, task.help);
+                println!(
+                    "cargo xtask {} {}\n    {}\n    --help: this text",
+                    task.name, task.options, task.help
+                );
                 Ok(())
             }
             Some(task) => enter_root().and_then(|()| (task.run)(options)),

@@ -13,6 +13,8 @@ const RUSTUP_LIMIT: Duration = Duration::from_secs(30);
 const TOOLCHAIN_LIMIT: Duration = Duration::from_secs(120);
 /// The newest release that our oldest compiler builds.
 const TYPOS_VERSION: &str = "1.42.3";
+const FUZZ_VERSION: &str = "0.13.2";
+const MUTANTS_VERSION: &str = "27.1.0";
 const DEBIAN_PACKAGES: [&str; 5] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-clippy", "lld-22"];
 /// Makes step 2 and step 3 testable on a machine where step 1 would do.
 const FORCE_DEBIAN: &str = "EQUIPOISE_DEBIAN_RUST";
@@ -166,6 +168,44 @@ pub fn toolchain(version: &str) -> Result<(), String> {
 /// The spelling checker, from crates.io; its settings are in Cargo.toml.
 pub fn typos() -> Result<PathBuf, String> {
     crate_tool("typos-cli", TYPOS_VERSION, "typos")
+}
+
+/// The fuzzing front end, from crates.io.
+pub fn cargo_fuzz() -> Result<PathBuf, String> {
+    crate_tool("cargo-fuzz", FUZZ_VERSION, "cargo-fuzz")
+}
+
+/// The mutation tester, from crates.io.
+pub fn cargo_mutants() -> Result<PathBuf, String> {
+    crate_tool("cargo-mutants", MUTANTS_VERSION, "cargo-mutants")
+}
+
+/// Sees to it that a nightly compiler with miri is there. (Nightly is a channel of its own: fetching it
+/// leaves the stable compiler alone.)
+pub fn miri() -> Result<(), String> {
+    let there = || {
+        let mut command = Command::new("rustup");
+        command.args(["run", "nightly", "cargo", "miri", "--version"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    if there() {
+        return Ok(());
+    }
+    say("a nightly compiler with miri is missing; asking rustup for it");
+    let parts = ["--component", "miri", "--component", "rust-src"];
+    let has_nightly = Command::new("rustup").args(["run", "nightly", "rustc", "--version"]).output();
+    let mut rustup = Command::new("rustup");
+    if has_nightly.is_ok_and(|output| output.status.success()) {
+        rustup.args(["component", "add", "--toolchain", "nightly", "miri", "rust-src"]);
+    } else {
+        rustup.args(["toolchain", "install", "nightly", "--profile", "minimal"]).args(parts);
+    }
+    if within(&mut rustup, TOOLCHAIN_LIMIT) && there() {
+        Ok(())
+    } else {
+        Err("a nightly compiler with miri could not be had from rustup".into())
+    }
 }
 
 /// Installs a program from crates.io into `target/tools`, where later runs find it. Built without

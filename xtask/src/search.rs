@@ -1,0 +1,81 @@
+//! Commands that search for faults longer than a test run may take: fuzzing, miri, mutation tests.
+
+use crate::{cargo, run, say, tools};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// The fuzz targets, each with its dictionary.
+const TARGETS: [(&str, Option<&str>); 4] = [
+    ("device", Some("fuzz/wire.dict")),
+    ("journal", None),
+    ("wire", Some("fuzz/wire.dict")),
+    ("trial_file", None),
+];
+/// Seconds for each target.
+const FUZZ_SECONDS: u32 = 60;
+/// Longest input; a dialogue of forty requests.
+const FUZZ_BYTES: u32 = 2048;
+
+/// Runs every target for some seconds, from the committed seeds and what earlier runs found.
+///
+/// Without a sanitizer: the fuzzed code has no `unsafe`, and a stable compiler will do.
+pub fn fuzz(words: &[&str]) -> Result<(), String> {
+    let seconds = match words {
+        [] => FUZZ_SECONDS,
+        ["--seconds", number] => number.parse().map_err(|_| format!("--seconds {number}: not a number"))?,
+        other => return Err(format!("`{}`: allowed is --seconds NUMBER", other.join(" "))),
+    };
+    let program = tools::cargo_fuzz()?;
+    for (target, dictionary) in TARGETS {
+        let corpus = format!("target/fuzz/corpus/{target}");
+        fs::create_dir_all(&corpus).map_err(|error| format!("{corpus}: {error}"))?;
+        let mut command = Command::new(&program);
+        command.args(["fuzz", "run", "--sanitizer", "none", "--target-dir", "target/fuzz", target]);
+        command.args([corpus, format!("fuzz/seeds/{target}")]);
+        command.arg("--").arg(format!("-max_total_time={seconds}"));
+        command.arg(format!("-max_len={FUZZ_BYTES}"));
+        command.args(dictionary.map(|file| format!("-dict={file}")));
+        run(&mut command)?;
+    }
+    Ok(())
+}
+
+/// The core's unit tests under miri, which finds undefined behaviour and wrong arithmetic in `const`s.
+pub fn miri() -> Result<(), String> {
+    tools::miri()?;
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly", "cargo", "miri", "test", "--lib", "--no-default-features"]);
+    command.args(["--target-dir", "target/miri"]);
+    // Statistical tests draw too often for an interpreter; miri is not after laws.
+    command.args(["--", "--skip", "noise::", "--skip", "health::"]);
+    command.env_remove("CARGO").env_remove("RUSTC").env_remove("RUSTUP_TOOLCHAIN");
+    run(&mut command)
+}
+
+/// Changes the core in many small ways and prints the changes that no test notices. The settings, and
+/// the excused changes with their reasons, are in `.cargo/mutants.toml`.
+pub fn mutants(words: &[&str]) -> Result<(), String> {
+    let program = tools::cargo_mutants()?;
+    let mut command = Command::new(program);
+    command.args(["mutants", "--no-shuffle", "--output", "target/mutants"]);
+    match words {
+        [] => {}
+        ["--file", file] if Path::new(file).exists() => drop(command.args(["--file", file])),
+        ["--file", file] => return Err(format!("--file {file}: there is no such file")),
+        other => return Err(format!("`{}`: allowed is --file FILE", other.join(" "))),
+    }
+    // The cargo that runs this would be found in the environment of the mutated builds.
+    command.env("CARGO", cargo().get_program());
+    let done = run(&mut command);
+    let report = "target/mutants/mutants.out/missed.txt";
+    let missed = fs::read_to_string(report).map_err(|error| format!("{report}: {error}"))?;
+    if missed.is_empty() {
+        return done.map(|()| say("every change was noticed"));
+    }
+    println!("{missed}");
+    Err(format!(
+        "{} changes went unnoticed: add a test, or an excuse with its reason to .cargo/mutants.toml",
+        missed.lines().count()
+    ))
+}
