@@ -4,7 +4,8 @@
 //! `cargo bench --bench journal`. It counts, it does not time: every run prints the same.
 use equipoise::device::generator::Generator;
 use equipoise::device::health::Repeatable;
-use equipoise::device::{Device, Held, Rest};
+use equipoise::device::{Device, DeviceState, Rest};
+use equipoise::testkit::order;
 use equipoise::testkit::strict_flash::StrictFlash;
 use equipoise::wire::Request;
 
@@ -25,24 +26,26 @@ fn measure<const PAGE: usize>() {
     let mut flash = StrictFlash::<PAGE>::new(REGION / PAGE, 0xff);
     let mut counts = Vec::new();
     for (first, last) in [(0, EARLIER), (EARLIER, QUIET), (QUIET, LOOKED)] {
-        let held = Box::new(Held::<64, 128>::BLANK);
+        let held = Box::new(DeviceState::<64, 128>::BLANK);
         let mut device: Device<_, _, _, Generator> = Device::new(held, &mut flash, Repeatable::new(1), None);
-        let mut ask = |line: String| {
+        let mut ask = |line: &str| {
             let mut reply = Vec::new();
-            device.handle_line(line.as_bytes(), &mut |line| reply.extend_from_slice(line));
+            device.handle_line(line.as_bytes(), &mut |_, line| reply.extend_from_slice(line));
             let reply = String::from_utf8_lossy(&reply).into_owned();
             assert!(!reply.starts_with("ERR"), "{line}: {reply}");
             while device.rest() != Rest::Idle {}
+            reply
         };
         if first == 0 {
-            ask(Request::Key([1; 32]).to_string());
-            ask(format!("PLAN features={FEATURES} patients={EVERYONE} epsilon=1"));
+            ask(&Request::Key([1; 32]).to_string());
+            let plan = format!("PLAN features={FEATURES} patients={EVERYONE} epsilon=1");
+            order([1; 32], &plan, &mut ask);
         }
         for patient in first + 1..=last {
             if patient > WAITING {
-                ask(format!("OUTCOME {} {}", patient - WAITING, patient % 2));
+                ask(&format!("OUTCOME {} {}", patient - WAITING, patient % 2));
             }
-            ask(format!("ASSIGN {patient} {}", patient.wrapping_mul(0x9e37_79b9) >> 26));
+            ask(&format!("ASSIGN {patient} {}", patient.wrapping_mul(0x9e37_79b9) >> 26));
         }
         drop(device);
         let erases: u32 = flash.erases().iter().sum();

@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
-"""A terminal in forty lines: enrols a patient and hands over an outcome, with retries and checksums.
+"""A small terminal: enrols a patient and hands over an outcome, with retries and checksums.
 
 usage: client.py PORT FEATURE [OUTCOME]
 
-Written from the description of the serial line alone; needs pyserial.
+Written from docs/wire.md alone; needs pyserial. Before a request is sent, it is on disk, in the file
+`equipoise.pending` of the current folder. A run that finds one there, because an earlier run died or got no answer,
+sends that very line again and does nothing else. So no patient is assigned twice.
 """
+import os
 import secrets
 import sys
 
 import serial
+
+PENDING = "equipoise.pending"
 
 
 def crc(text):
@@ -21,27 +26,53 @@ def crc(text):
     return f"{value & 0xFFFF:04X}"
 
 
-def ask(port, request):
-    """Sends the same line until a reply with a right checksum comes; every request may be repeated."""
+def ask(port, request, *answers):
+    """Sends the same line until one of the answers, or a refusal, comes with a right checksum.
+
+    `ERR checksum`, `ERR length` and `ERR syntax` mean that noise changed the line on its way: it is sent again.
+    """
     for _ in range(5):
         port.write(f"\n{request}*{crc(request)}\n".encode())
-        body, _, check = port.readline().decode("ascii", "replace").strip().rpartition("*")
-        if check and crc(body) == check and not body.startswith(("ERR checksum", "ERR length")):
-            return body
-    sys.exit(f"no answer to {request.split()[0]}")
+        while line := port.readline().decode("ascii", "replace").strip():
+            body, _, check = line.rpartition("*")
+            if not check or crc(body) != check.upper():
+                continue
+            if body.startswith(("ERR checksum", "ERR length", "ERR syntax")):
+                break
+            if body.startswith(("ERR ", *answers)):
+                return body
+    sys.exit(f"no answer to {request}; run again to repeat it")
+
+
+def send(port, request):
+    """Sends a request that changes the trial: on disk before it is sent, off it when it is answered."""
+    with open(PENDING, "w", encoding="ascii") as file:
+        file.write(request)
+        file.flush()
+        os.fsync(file.fileno())
+    patient = request.split()[1]
+    answer = ask(port, request, f"ARM {patient} ", f"OK {patient}")
+    os.remove(PENDING)
+    print(answer)
+    return answer
 
 
 def main(path, feature, outcome=None):
     port = serial.Serial(path, 115200, timeout=2)
-    hello = ask(port, "HELLO").split()
-    if hello[:3] != ["HELLO", "equipoise", "1"] or hello[4] != "running":
-        sys.exit(f"not ready: {' '.join(hello)}")
-    status = dict(word.split("=") for word in ask(port, "STATUS").split()[1:])
+    hello = ask(port, "HELLO", "HELLO ").split()
+    if hello[:3] != ["HELLO", "equipoise", "2"] or hello[4] != "running":
+        sys.exit(f"no running trial of protocol 2: {' '.join(hello)}")
+    if os.path.exists(PENDING):
+        with open(PENDING, encoding="ascii") as file:
+            request = file.read()
+        print(f"repeating {request}")
+        send(port, request)
+        return
+    status = dict(word.split("=") for word in ask(port, "STATUS", "STATUS ").split()[1:])
     patient = int(status["assigned"]) + 1
-    arm = ask(port, f"ASSIGN {patient} {feature} {secrets.token_hex(4)}")
-    print(arm)
+    arm = send(port, f"ASSIGN {patient} {feature} {secrets.token_hex(4)}")
     if arm.startswith("ARM") and outcome is not None:
-        print(ask(port, f"OUTCOME {patient} {outcome}"))
+        send(port, f"OUTCOME {patient} {outcome}")
 
 
 main(*sys.argv[1:])

@@ -19,7 +19,10 @@ use equipoise::host::terminal::log::{self, Event};
 use equipoise::host::terminal::trial_file::TrialFile;
 use equipoise::plan::Design;
 use equipoise::trial::Phase;
-use equipoise::wire::{Framer, NextLook, Refusal, Reply, Request, State, Status, Tag};
+use equipoise::wire::{
+    FileDigest, Framer, Hello, Micro, NextLook, Refusal, Reply, Request, State, Status, Tag, TrialId,
+    TrialName,
+};
 
 /// What happens to one request line and its reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +56,8 @@ struct Device {
     babble: Option<&'static [u8]>,
 }
 
+const NAME: TrialName = TrialName { id: TrialId([1; 8]), file: FileDigest::NONE };
+
 impl Device {
     fn assigned(&self) -> u32 {
         u32::try_from(self.patients.len()).unwrap()
@@ -70,16 +75,23 @@ impl Device {
     fn answer(&mut self, request: &Request) -> Reply<'static> {
         match request {
             Request::Hello => {
-                Reply::Hello { version: "0", state: State::Running, stored: None, restart: None }
+                let (custody, trial) = (Some((true, Micro(99_000_000))), Some(NAME));
+                let (state, stored, restart) = (State::Running, None, None);
+                Reply::Hello(Hello { version: "0", state, stored, custody, trial, restart })
             }
             Request::Status => Reply::Status(Status {
+                name: NAME,
                 design: Design::Interim,
                 patients: 4000,
                 assigned: self.assigned(),
-                unresolved: self.assigned() - self.resolved(),
+                resolved: self.resolved(),
+                waiting: self.assigned() - self.resolved(),
+                capacity: 128,
                 phase: if self.closed { Phase::Closed } else { Phase::Explore },
                 looks: 0,
                 next_look: NextLook::After(2000),
+                spent: Micro(1_000_000),
+                left: Micro(99_000_000),
             }),
             Request::Assign { patient, tag, .. } => {
                 let last = self.patients.last().copied();
@@ -483,11 +495,11 @@ fn other_devices_are_named() {
         ward.client().connect().unwrap_err()
     };
     assert_eq!(hear(b""), LinkError::Silent("the bench".to_owned()));
-    assert_eq!(hear(b"\x80\xfe\x00\xf8\x80\xfe\x00\xf8\x80\xfe"), LinkError::Babble("the bench".to_owned()));
+    assert_eq!(hear(b"\x80\xfe\x00\xf8\x80\xfe\x00\xf8\x80\xfe"), LinkError::Garbage("the bench".to_owned()));
     assert!(
-        matches!(hear(b"login: \r\npassword:"), LinkError::Stranger(_, text) if text.starts_with("login:"))
+        matches!(hear(b"login: \r\npassword:"), LinkError::WrongDevice(_, text) if text.starts_with("login:"))
     );
-    assert!(matches!(hear(b"\nHELLO*49D6\n"), LinkError::Stranger(..)), "an echo is no device");
+    assert!(matches!(hear(b"\nHELLO*49D6\n"), LinkError::WrongDevice(..)), "an echo is no device");
     let ward = Ward::new(&[]);
     ward.device.lock().unwrap().unplugged = true;
     assert!(matches!(ward.client().connect(), Err(LinkError::Gone(..))));

@@ -7,11 +7,12 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use desk::{Desk, Flash, KEY, PLAN, sealed};
-use equipoise::device::custody::{Key, ReportMac};
+use equipoise::device::auth::CustodianKey;
 use equipoise::device::health::{Entropy, RESEED_SAMPLES, Repeatable, START_SAMPLES};
+use equipoise::device::report::ReportMac;
 use equipoise::plan::Plan;
 use equipoise::testkit::strict_flash::Tear;
-use equipoise::wire::{Reply, Request, Row};
+use equipoise::wire::{FileDigest, Hex, NONCE_SECONDS, Reply, Request, Row, TrialId, TrialName};
 
 /// A source that is good for so many samples and then gives zeros.
 struct Dying(Repeatable, u32);
@@ -33,8 +34,11 @@ impl Entropy for Counting {
     }
 }
 
-fn wrong_answer() -> String {
-    Request::Answer([0; 32]).to_string()
+const PROOF_NEEDED: &str = "ERR auth send AUTH, then at once this line with its proof=";
+
+/// A command with a proof that fits nothing.
+fn unproved(command: &str) -> String {
+    format!("{command} proof={}", Hex(&[0; 32]))
 }
 
 // Every word of the protocol's table of errors.
@@ -44,7 +48,7 @@ fn checksum_answers_a_wrong_one_and_a_missing_one_once_a_program_holds_the_line(
     let mut desk = Desk::blank(1);
     assert_eq!(desk.ask_plain("HELLO*0000"), "ERR checksum got=0000 expected=49D6");
     assert_eq!(desk.ask_plain("STATUS"), "ERR blank", "a person may leave it out");
-    assert_eq!(desk.ask("HELLO"), "HELLO equipoise 1 0.1.0 blank");
+    assert_eq!(desk.ask("HELLO"), "HELLO equipoise 2 0.1.0 blank key=none left=100.000000");
     assert_eq!(desk.ask_plain("STATUS"), "ERR checksum got=none expected=2DAA");
 }
 
@@ -73,10 +77,10 @@ fn syntax_names_the_word_and_what_was_allowed() {
 }
 
 #[test]
-fn length_answers_a_line_of_more_than_120_characters() {
+fn length_answers_a_line_of_more_than_250_characters() {
     let mut desk = Desk::blank(1);
-    assert_eq!(desk.ask_plain(&"x".repeat(121)), "ERR length allowed 120");
-    assert!(desk.ask_plain(&"x".repeat(120)).starts_with("ERR syntax"));
+    assert_eq!(desk.ask_plain(&"x".repeat(251)), "ERR length allowed 250");
+    assert!(desk.ask_plain(&"x".repeat(250)).starts_with("ERR syntax"));
 }
 
 #[test]
@@ -108,15 +112,17 @@ fn feature_answers_one_that_the_plan_does_not_have() {
 fn range_answers_an_outcome_above_the_scale_and_a_plan_that_cannot_be() {
     let mut desk = Desk::blank(1);
     desk.ask(&Request::Key(KEY).to_string());
-    desk.dialogue(&[
+    for (plan, answer) in [
         ("PLAN features=0 patients=20 epsilon=1", "ERR range features=0 allowed 1..=64"),
         ("PLAN features=5 patients=20 epsilon=1", "ERR range features=5 allowed 1..=4 on this device"),
         (
             "PLAN design=conse features=1 patients=20 epsilon=1",
-            "ERR range design=conse allowed dp-conse interim on a device",
+            "ERR range design=conse allowed dp-conse interim uniform on a device",
         ),
-    ]);
-    assert!(desk.ask("PLAN features=4 patients=20 epsilon=1 scale=7").starts_with("OK trial="));
+    ] {
+        assert_eq!(desk.order(plan), answer);
+    }
+    assert!(desk.order("PLAN features=4 patients=20 epsilon=1 scale=7").starts_with("OK trial="));
     desk.assign(1, 0);
     desk.dialogue(&[
         ("OUTCOME 1 8", "ERR range y=8 allowed 0..=7"),
@@ -160,12 +166,11 @@ fn early_answers_a_report_before_there_is_an_estimate() {
 fn closed_answers_a_patient_after_the_close() {
     let mut desk = Desk::running(1, PLAN);
     let arm = desk.assign(1, 0);
-    desk.auth();
+    assert_eq!(desk.order("CLOSE"), "OK");
+    assert_eq!(desk.order("CLOSE"), "OK");
+    assert!(desk.ask("HELLO").starts_with("HELLO equipoise 2 0.1.0 closed key=set left=99.000000 trial="));
     desk.dialogue(&[
-        ("CLOSE", "OK"),
         ("ASSIGN 2 0", "ERR closed"),
-        ("CLOSE", "OK"),
-        ("HELLO", "HELLO equipoise 1 0.1.0 closed"),
         // Both may be repeats of what was carried out before the close.
         ("OUTCOME 1 1", "OK 1"),
         ("ASSIGN 1 0 00000001", &arm),
@@ -175,63 +180,76 @@ fn closed_answers_a_patient_after_the_close() {
 #[test]
 fn blank_answers_whatever_needs_a_trial() {
     let mut desk = Desk::blank(1);
-    for line in ["STATUS", "ASSIGN 1 0", "OUTCOME 1 1", "LOST 1", "REPORT", "CLOSE"] {
+    for line in ["STATUS", "ASSIGN 1 0", "OUTCOME 1 1", "LOST 1", "REPORT"] {
         assert_eq!(desk.ask(line), "ERR blank", "{line}");
     }
-    assert_eq!(desk.ask("ERASE"), "OK", "there is nothing to erase");
+    desk.ask(&Request::Key(KEY).to_string());
+    assert_eq!(desk.order("CLOSE"), "ERR blank");
+    assert_eq!(desk.order("ERASE"), "OK", "there is nothing to erase");
 }
 
 #[test]
-fn locked_answers_a_second_plan_and_the_custodian_after_three_wrong_answers() {
+fn locked_answers_a_second_plan_and_the_custodian_after_three_wrong_proofs() {
     let mut desk = Desk::running(1, PLAN);
-    assert_eq!(desk.ask("PLAN features=1 patients=20 epsilon=1"), "ERR locked trial until=ERASE");
+    assert_eq!(desk.order("PLAN features=1 patients=20 epsilon=1"), "ERR locked trial until=ERASE");
     for _ in 0..3 {
         desk.challenge();
-        assert_eq!(desk.ask(&wrong_answer()), "ERR auth wrong answer");
+        assert_eq!(desk.ask(&unproved("CLOSE")), "ERR auth wrong proof");
     }
-    for line in ["AUTH", "CLOSE", "ERASE", &wrong_answer(), &Request::Key([1; 32]).to_string()] {
-        assert_eq!(desk.ask(line), "ERR locked wrong answers until=power-up", "{line}");
+    for line in ["AUTH", "CLOSE", "ERASE", &unproved("CLOSE"), &Request::Key([1; 32]).to_string(), PLAN] {
+        assert_eq!(desk.ask(line), "ERR locked wrong proofs until=power-up", "{line}");
     }
     assert!(desk.assign(1, 0).starts_with("ARM 1 "), "patients are not locked out");
     let mut desk = desk.power_up(2);
-    desk.auth();
-    assert_eq!(desk.ask("CLOSE"), "OK");
+    assert_eq!(desk.order("CLOSE"), "OK");
+}
+
+/// A right proof starts the count of wrong ones anew, and a command that proves nothing is not counted.
+#[test]
+fn only_wrong_proofs_in_a_row_lock() {
+    let mut desk = Desk::running(1, PLAN);
+    for _ in 0..3 {
+        for _ in 0..2 {
+            desk.challenge();
+            assert_eq!(desk.ask(&unproved("ERASE")), "ERR auth wrong proof");
+            assert_eq!(desk.ask(&unproved("ERASE")), PROOF_NEEDED, "no nonce");
+            assert_eq!(desk.ask("ERASE"), PROOF_NEEDED);
+        }
+        assert_eq!(desk.order(PLAN).split(' ').next(), Some("OK"), "the plan it has");
+    }
 }
 
 #[test]
 fn auth_answers_custodian_commands_without_one() {
     let mut desk = Desk::blank(1);
-    desk.dialogue(&[("AUTH", "ERR auth no key yet, send KEY"), (PLAN, "ERR auth no key yet, send KEY")]);
-    desk.provision(PLAN);
-    for line in ["CLOSE", "ERASE", &Request::Key([1; 32]).to_string()] {
-        assert_eq!(desk.ask(line), "ERR auth send AUTH and its answer first", "{line}");
+    for line in ["AUTH", PLAN, "CLOSE", "ERASE", &unproved("ERASE")] {
+        assert_eq!(desk.ask(line), "ERR auth no key yet, send KEY", "{line}");
     }
-    assert_eq!(desk.ask(&wrong_answer()), "ERR auth no nonce, send AUTH");
+    desk.provision(PLAN);
+    for line in [PLAN, "CLOSE", "ERASE", &unproved("ERASE"), &Request::Key([1; 32]).to_string()] {
+        assert_eq!(desk.ask(line), PROOF_NEEDED, "{line}");
+    }
 }
 
 #[test]
 fn budget_answers_a_plan_beyond_the_lifetime_budget_and_survives_erase_and_power_loss() {
     let mut desk = Desk::running(1, "PLAN features=1 patients=4 epsilon=20");
     for spent in [20, 40, 60, 80] {
-        desk.auth();
-        assert_eq!(desk.ask("ERASE"), "OK");
+        assert!(desk.ask("STATUS").ends_with(&format!(" spent={spent}.000000 left={}.000000", 100 - spent)));
+        assert_eq!(desk.order("ERASE"), "OK");
         desk = desk.power_up(spent);
-        assert_eq!(
-            desk.ask("PLAN features=1 patients=4 epsilon=20"),
-            "ERR auth send AUTH and its answer first"
-        );
-        desk.auth();
+        let blank = format!("HELLO equipoise 2 0.1.0 blank key=set left={}.000000", 100 - spent);
+        assert_eq!(desk.ask("HELLO"), blank);
         if spent < 80 {
-            assert!(desk.ask("PLAN features=1 patients=4 epsilon=20").starts_with("OK trial="));
+            assert!(desk.order("PLAN features=1 patients=4 epsilon=20").starts_with("OK trial="));
         }
     }
-    assert!(desk.ask("PLAN features=1 patients=4 epsilon=59/3").starts_with("OK trial="));
-    desk.auth();
-    desk.dialogue(&[("ERASE", "OK")]);
-    desk.auth();
+    assert!(desk.order("PLAN features=1 patients=4 epsilon=59/3").starts_with("OK trial="));
+    assert_eq!(desk.order("ERASE"), "OK");
     // 100 - 80 - 59/3 = 1/3, rounded down because what was spent is rounded up.
-    desk.dialogue(&[("PLAN features=1 patients=4 epsilon=1/3", "ERR budget epsilon=1/3 left=0.333333")]);
-    assert!(desk.ask("PLAN features=1 patients=4 epsilon=333333/1000000").starts_with("OK trial="));
+    let refused = desk.order("PLAN features=1 patients=4 epsilon=1/3");
+    assert_eq!(refused, "ERR budget epsilon=1/3 left=0.333333");
+    assert!(desk.order("PLAN features=1 patients=4 epsilon=333333/1000000").starts_with("OK trial="));
 }
 
 #[test]
@@ -252,7 +270,7 @@ fn storage_fails(seed: u64, tear: Tear) {
     {
         assert_eq!(desk.ask(line), "ERR storage until=power-up", "{line}");
     }
-    assert_eq!(desk.ask("HELLO"), "HELLO equipoise 1 0.1.0 fault");
+    assert_eq!(desk.ask("HELLO"), "HELLO equipoise 2 0.1.0 fault");
     let mut desk = desk.power_up(2);
     assert_eq!(desk.assign(1, 0), arm);
     let next = desk.assign(2, 0);
@@ -267,7 +285,7 @@ fn a_flash_that_makes_no_sense_is_a_fault_and_is_left_as_it_is() {
     let before = flash.0.borrow().bytes();
     let mut desk = Desk::<_>::on(flash, Repeatable::new(1));
     desk.dialogue(&[
-        ("HELLO", "HELLO equipoise 1 0.1.0 fault"),
+        ("HELLO", "HELLO equipoise 2 0.1.0 fault"),
         ("ASSIGN 1 0", "ERR storage until=power-up"),
         (&Request::Key(KEY).to_string(), "ERR storage until=power-up"),
     ]);
@@ -292,8 +310,7 @@ fn entropy_answers_every_new_patient_after_the_source_has_failed() {
     assert_eq!(refusal, "ERR entropy health test failed");
     assert_eq!(desk.assign(assigned + 1, 0), refusal, "for good");
     assert_eq!(desk.assign(assigned, 0), last, "a repeat needs no chance");
-    desk.auth();
-    assert_eq!(desk.ask("CLOSE"), "OK");
+    assert_eq!(desk.order("CLOSE"), "OK");
 }
 
 #[test]
@@ -301,8 +318,10 @@ fn a_source_dead_at_power_up_leaves_hello_and_status() {
     let mut desk = Desk::running(1, PLAN);
     let arm = desk.assign(1, 0);
     let mut dead = Desk::<_>::on(desk.flash.clone(), Dying(Repeatable::new(1), 100));
-    let status = "STATUS design=interim n=20 assigned=1 unresolved=1 phase=explore looks=0 next-look=10";
-    dead.dialogue(&[("HELLO", "HELLO equipoise 1 0.1.0 running"), ("STATUS", status)]);
+    assert!(dead.ask("HELLO").starts_with("HELLO equipoise 2 0.1.0 running key=set left=99.000000 trial="));
+    let counts =
+        "design=interim n=20 assigned=1 resolved=0 waiting=1 capacity=8 phase=explore looks=0 next-look=10";
+    assert!(dead.ask("STATUS").contains(counts));
     for line in ["ASSIGN 2 0", "OUTCOME 1 1", "LOST 1", "REPORT", "AUTH", "CLOSE", "ERASE"] {
         assert_eq!(dead.ask(line), "ERR entropy health test failed", "{line}");
     }
@@ -323,7 +342,7 @@ fn a_repeated_assign_gives_the_stored_arm_whatever_its_feature_also_after_power_
         desk = desk.power_up(patient.into());
         assert_eq!(desk.assign(patient, 1), arm);
     }
-    assert!(desk.ask("STATUS").contains("assigned=8 unresolved=8"));
+    assert!(desk.ask("STATUS").contains("assigned=8 resolved=0 waiting=8 capacity=8 "));
 }
 
 #[test]
@@ -359,7 +378,7 @@ fn an_error_changes_nothing_on_flash() {
         "HELLO",
         "STATUS",
         "AUTH",
-        &wrong_answer(),
+        &unproved("CLOSE"),
         &Request::Key([1; 32]).to_string(),
     ] {
         desk.ask(line);
@@ -369,87 +388,159 @@ fn an_error_changes_nothing_on_flash() {
     assert_eq!(desk.flash.0.borrow().operations(), before);
 }
 
+/// With a fresh proof each; a plan until its first patient is in.
 #[test]
 fn custodian_commands_can_be_repeated() {
     let mut desk = Desk::blank(1);
     let key = Request::Key(KEY).to_string();
-    desk.dialogue(&[(&key, "OK"), (&key, "OK")]);
-    let planned = desk.ask(PLAN);
-    assert_eq!(desk.ask(PLAN), planned);
-    assert_eq!(
-        desk.ask(&key),
-        "ERR auth send AUTH and its answer first",
-        "a repeat only right behind the first"
-    );
-    let answer = Request::Answer(Key::new(KEY).answer(&desk.challenge())).to_string();
-    desk.dialogue(&[(&answer, "OK"), (&answer, "OK"), ("CLOSE", "OK"), ("CLOSE", "OK")]);
-    assert_eq!(desk.ask(PLAN), planned, "still no patient");
-    assert_eq!(desk.ask(&answer), "ERR auth no nonce, send AUTH");
-    desk.auth();
-    desk.dialogue(&[("ERASE", "OK"), ("ERASE", "OK")]);
-}
-
-#[test]
-fn a_plan_is_not_repeated_once_a_patient_is_in() {
-    let mut desk = Desk::running(1, PLAN);
+    assert_eq!(desk.ask(&key), "OK");
+    assert_eq!(desk.order(&key), "OK");
+    let planned = desk.order(PLAN);
+    assert_eq!(desk.order(PLAN), planned);
+    assert_eq!(desk.order(&format!("{PLAN} file=0011223344556677")), "ERR locked trial until=ERASE");
     desk.assign(1, 0);
-    assert_eq!(desk.ask(PLAN), "ERR locked trial until=ERASE");
+    assert_eq!(desk.order(PLAN), "ERR locked trial until=ERASE");
+    for command in ["CLOSE", "CLOSE", "ERASE", "ERASE"] {
+        assert_eq!(desk.order(command), "OK", "{command}");
+    }
 }
 
 // The custodian.
 
+/// A proof serves once, for its own words, its own nonce and its own trial.
 #[test]
-fn one_auth_opens_one_command_and_a_nonce_serves_once() {
+fn a_proof_allows_one_command() {
     let mut desk = Desk::running(1, PLAN);
+    let close = desk.proved("CLOSE");
+    let erase = close.replacen("CLOSE", "ERASE", 1);
+    assert_eq!(desk.ask(&erase), "ERR auth wrong proof", "the proof of another command");
+    assert_eq!(desk.ask(&close), PROOF_NEEDED, "a wrong proof uses the nonce up");
+    desk.challenge();
+    assert_eq!(desk.ask(&close), "ERR auth wrong proof", "the proof for an older nonce");
+    let close = desk.proved("CLOSE");
+    assert_eq!(desk.ask(&close), "OK");
+    assert_eq!(desk.ask(&close), PROOF_NEEDED);
+    let plan = desk.proved("PLAN features=1 patients=9 epsilon=1");
+    assert_eq!(desk.ask(&plan.replace("epsilon=1", "epsilon=2")), "ERR auth wrong proof");
+
     let nonce = desk.challenge();
-    let answer = Request::Answer(Key::new(KEY).answer(&nonce)).to_string();
-    desk.dialogue(&[(&answer, "OK"), ("HELLO", "HELLO equipoise 1 0.1.0 running"), ("CLOSE", "OK")]);
-    desk.dialogue(&[
-        ("ERASE", "ERR auth send AUTH and its answer first"),
-        (&answer, "ERR auth no nonce, send AUTH"),
-    ]);
-    assert_ne!(desk.challenge(), nonce);
-    assert_eq!(desk.ask(&answer), "ERR auth wrong answer", "the answer to an older nonce");
-    assert_eq!(desk.ask(&answer), "ERR auth no nonce, send AUTH", "a wrong answer uses the nonce up");
+    let proof = CustodianKey::new(KEY).proof(&nonce, TrialId([1; 8]), b"ERASE");
+    assert_eq!(desk.ask(&format!("ERASE proof={}", Hex(&proof))), "ERR auth wrong proof", "another trial");
+    assert_eq!(desk.order("ERASE"), "OK");
+    let nonce = desk.challenge();
+    let proof = CustodianKey::new(KEY).proof(&nonce, TrialId::NONE, PLAN.as_bytes());
+    assert!(desk.ask(&format!("{PLAN} proof={}", Hex(&proof))).starts_with("OK trial="), "a blank device");
+}
+
+/// Every request but noise ends the authorization, also one that does nothing or is refused.
+#[test]
+fn every_request_voids_the_nonce() {
+    let mut desk = Desk::running(1, PLAN);
+    assert_eq!(desk.order("CLOSE"), "OK");
+    for line in
+        ["HELLO", "STATUS", "REPORT", "OUTCOME 1 1", "CLOSE", "ASSIGN 1 0", "AUTH", &unproved("ERASE")]
+    {
+        let erase = desk.proved("ERASE");
+        desk.ask(line);
+        assert!(desk.ask(&erase).starts_with("ERR auth "), "{line}");
+        assert!(desk.order("CLOSE").starts_with("OK"), "{line}: nothing to close, but a right proof");
+    }
+    // A command that had nothing to do, and one that was refused.
+    for line in ["CLOSE", "PLAN features=1 patients=9 epsilon=1"] {
+        let nonce = desk.challenge();
+        let trial = desk.trial();
+        assert_ne!(desk.challenge(), nonce);
+        desk.order(line);
+        let key = Request::Key([7; 32]).to_string();
+        let proof = CustodianKey::new(KEY).proof(&nonce, trial, key.as_bytes());
+        assert_eq!(desk.ask(&format!("{key} proof={}", Hex(&proof))), PROOF_NEEDED, "{line}");
+        assert_eq!(desk.ask(&key), PROOF_NEEDED, "{line}");
+    }
+    let erase = desk.proved("ERASE");
+    desk.ask_plain("ERASE*0000");
+    desk.ask_plain("nonsense");
+    assert_eq!(desk.ask(&erase), "OK", "noise is no request");
 }
 
 #[test]
-fn a_refused_command_leaves_the_door_open_and_a_wrong_answer_shuts_it() {
+fn seconds_and_a_hang_up_void_the_nonce() {
     let mut desk = Desk::running(1, PLAN);
-    desk.auth();
-    desk.dialogue(&[
-        ("PLAN features=1 patients=9 epsilon=1", "ERR locked trial until=ERASE"),
-        ("ERASE", "OK"),
-    ]);
-    desk.auth();
-    desk.dialogue(&[
-        (&wrong_answer(), "ERR auth wrong answer"),
-        (PLAN, "ERR auth send AUTH and its answer first"),
-    ]);
+    let close = desk.proved("CLOSE");
+    (0..NONCE_SECONDS).for_each(|_| desk.device.tick());
+    assert_eq!(desk.ask(&close), PROOF_NEEDED);
+    let close = desk.proved("CLOSE");
+    desk.device.hang_up();
+    assert_eq!(desk.ask(&close), PROOF_NEEDED);
+    let close = desk.proved("CLOSE");
+    (1..NONCE_SECONDS).for_each(|_| desk.device.tick());
+    assert_eq!(desk.ask(&close), "OK");
+}
+
+/// A terminal of protocol version 1 sends an answer with `AUTH`, and commands without proof.
+#[test]
+fn version_1_custodians_are_refused_clearly() {
+    let mut desk = Desk::running(1, PLAN);
+    desk.challenge();
+    assert_eq!(
+        desk.ask(&format!("AUTH {}", Hex(&[1; 32]))),
+        "ERR syntax got=010101010101010101010101 allowed AUTH alone: since protocol 2 the proof is the last word of \
+         the command"
+    );
+    assert_eq!(desk.ask("CLOSE"), PROOF_NEEDED);
+    assert!(desk.ask("HELLO").starts_with("HELLO equipoise 2 "));
+}
+
+#[test]
+fn only_custodian_commands_take_a_proof() {
+    let mut desk = Desk::running(1, PLAN);
+    for line in ["HELLO", "ASSIGN 1 0", "AUTH", "REPORT"] {
+        assert_eq!(desk.ask(&unproved(line)), "ERR syntax got=proof allowed KEY PLAN CLOSE ERASE", "{line}");
+    }
 }
 
 #[test]
 fn a_new_key_replaces_the_old_one_for_good() {
     let mut desk = Desk::running(1, PLAN);
-    desk.auth();
-    assert_eq!(desk.ask(&Request::Key([7; 32]).to_string()), "OK");
+    assert_eq!(desk.order(&Request::Key([7; 32]).to_string()), "OK");
     desk.settle();
     let flash = desk.flash.0.borrow().bytes();
     assert!(!flash.windows(32).any(|bytes| bytes == KEY), "the old key is wiped");
     assert!(flash.windows(32).any(|bytes| bytes == [7; 32]));
     let mut desk = desk.power_up(2);
-    let nonce = desk.challenge();
-    assert_eq!(desk.ask(&Request::Answer(Key::new(KEY).answer(&nonce)).to_string()), "ERR auth wrong answer");
-    let nonce = desk.challenge();
-    assert_eq!(desk.ask(&Request::Answer(Key::new([7; 32]).answer(&nonce)).to_string()), "OK");
+    assert_eq!(desk.order("CLOSE"), "ERR auth wrong proof");
+    let (trial, nonce) = (desk.trial(), desk.challenge());
+    let proof = CustodianKey::new([7; 32]).proof(&nonce, trial, b"CLOSE");
+    assert_eq!(desk.ask(&format!("CLOSE proof={}", Hex(&proof))), "OK");
 }
 
+/// Neither a second `KEY` nor its repeat says whether a guess was right.
 #[test]
-fn a_guess_at_the_key_is_answered_once_and_then_no_more() {
+fn a_second_key_needs_a_proof() {
     let mut desk = Desk::blank(1);
     desk.ask(&Request::Key(KEY).to_string());
-    assert!(desk.ask(&Request::Key([1; 32]).to_string()).starts_with("ERR auth"));
-    assert!(desk.ask(&Request::Key(KEY).to_string()).starts_with("ERR auth"));
+    for key in [KEY, [1; 32]] {
+        assert_eq!(desk.ask(&Request::Key(key).to_string()), PROOF_NEEDED);
+    }
+    assert!(desk.order(PLAN).starts_with("OK trial="), "the first key is still the key");
+}
+
+/// Id and digest are in `HELLO` and `STATUS`, survive power loss, and end with the trial.
+#[test]
+fn trial_id_and_file_digest_are_stored() {
+    let mut desk = Desk::blank(1);
+    desk.ask(&Request::Key(KEY).to_string());
+    let planned = desk.order(&format!("{PLAN} file=0011223344556677"));
+    let id = planned.strip_prefix("OK trial=").and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
+    let name = format!(" trial={id} file=0011223344556677");
+    for seed in 2..4 {
+        assert!(desk.ask("HELLO").ends_with(&name));
+        assert!(desk.ask("STATUS").starts_with(&format!("STATUS{name} design=")));
+        desk = desk.power_up(seed);
+    }
+    desk.order("ERASE");
+    assert!(!desk.ask("HELLO").contains("trial="));
+    desk.order(PLAN);
+    assert!(!desk.ask("HELLO").contains(&id) && desk.ask("HELLO").ends_with(" file=0000000000000000"));
 }
 
 // Reports.
@@ -471,15 +562,18 @@ fn verifies(report: &[String], plan: &str) -> bool {
     for line in report {
         match Reply::parse(sealed(line).as_bytes()).unwrap() {
             Reply::Row(row) => rows.push(row),
-            Reply::End { rows, mac: told, trial } => mac = Some((rows, told, trial)),
+            Reply::End { rows, assigned, resolved, trial, mac: told } => {
+                mac = Some((rows, assigned, resolved, trial, told));
+            }
             other => panic!("{other:?}"),
         }
     }
-    let (count, told, trial) = mac.unwrap();
+    let (count, assigned, resolved, id, told) = mac.unwrap();
     let plan = Plan::parse(plan.strip_prefix("PLAN ").unwrap()).unwrap();
-    let mut mac = ReportMac::new(&Key::new(KEY).report_key(), trial, &plan);
+    let name = TrialName { id, file: FileDigest::NONE };
+    let mut mac = ReportMac::new(&CustodianKey::new(KEY).report_key(), name, &plan);
     rows.iter().for_each(|row| mac.row(row));
-    mac.finish(count) == told && usize::from(count) == rows.len()
+    mac.finish(count, assigned, resolved) == told && usize::from(count) == rows.len()
 }
 
 #[test]
@@ -494,10 +588,10 @@ fn a_report_is_signed_and_no_row_can_be_changed_left_out_or_moved_to_another_tri
     assert!(!verifies(&changed, PLAN));
     assert!(!verifies(&report[1..], PLAN));
     assert!(!verifies(&report, "PLAN features=3 patients=20 epsilon=2"));
-    desk.auth();
-    desk.ask("ERASE");
-    desk.auth();
-    desk.ask(PLAN);
+    let counts = report[3].replace("resolved=20", "resolved=19");
+    assert!(counts != report[3] && !verifies(&[&report[..3], &[counts]].concat(), PLAN));
+    desk.order("ERASE");
+    desk.order(PLAN);
     let mut second = finished(&mut desk);
     assert!(verifies(&second, PLAN));
     second[..3].clone_from_slice(&report[..3]);
@@ -508,10 +602,9 @@ fn a_report_is_signed_and_no_row_can_be_changed_left_out_or_moved_to_another_tri
 fn a_trial_closed_in_its_first_half_reports_no_rows() {
     let mut desk = Desk::running(1, PLAN);
     desk.assign(1, 0);
-    desk.auth();
-    desk.ask("CLOSE");
+    desk.order("CLOSE");
     let report = desk.ask("REPORT");
-    assert!(report.starts_with("END 0 "), "{report}");
+    assert!(report.starts_with("END 0 assigned=1 resolved=1 trial="), "{report}");
     assert!(verifies(&[report], PLAN));
 }
 
@@ -519,13 +612,14 @@ fn a_trial_closed_in_its_first_half_reports_no_rows() {
 fn a_dp_conse_trial_says_that_its_bound_is_unproven() {
     let mut desk = Desk::blank(1);
     desk.ask(&Request::Key(KEY).to_string());
-    let planned = desk.ask("PLAN design=dp-conse features=3 patients=20 epsilon=1");
+    let planned = desk.order("PLAN design=dp-conse features=3 patients=20 epsilon=1");
     assert!(planned.starts_with("OK trial=") && planned.ends_with(" claim=unproven"), "{planned}");
     for patient in 1..=8 {
         assert!(desk.assign(patient, patient % 3).starts_with("ARM "));
     }
-    let status = "STATUS design=dp-conse n=20 assigned=8 unresolved=8 phase=explore looks=0 next-look=none";
-    assert_eq!(desk.ask("STATUS"), status);
+    let counts = " design=dp-conse n=20 assigned=8 resolved=0 waiting=8 capacity=8 phase=explore looks=0 \
+                  next-look=none spent=1.000000 left=99.000000";
+    assert!(desk.ask("STATUS").ends_with(counts));
 }
 
 // Looks and idle time.
@@ -607,7 +701,6 @@ fn an_outcome_and_a_loss_cost_the_same_flash_work() {
 fn the_strict_flash_was_never_misused() {
     let mut desk = Desk::running(1, PLAN);
     finished(&mut desk);
-    desk.auth();
-    desk.ask("ERASE");
+    desk.order("ERASE");
     assert_eq!(desk.flash.0.borrow().misuse(), None);
 }

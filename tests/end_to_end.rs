@@ -384,7 +384,13 @@ fn python_client() {
     ward.provision(&[]);
     let client = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/client.py");
     let run = |words: &[&str]| {
-        let output = Command::new(python()).arg(client).arg(ward.port()).args(words).output().unwrap();
+        let output = Command::new(python())
+            .arg(client)
+            .arg(ward.port())
+            .args(words)
+            .current_dir(ward.path())
+            .output()
+            .unwrap();
         String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
     };
     let first = run(&["2", "1"]);

@@ -8,15 +8,15 @@
 mod desk;
 
 use desk::{Desk, Flash, KEY, PAGE, PLAN, sealed};
-use equipoise::device::custody::Key;
+use equipoise::device::auth::CustodianKey;
 use equipoise::device::health::Repeatable;
 use equipoise::testkit::strict_flash::StrictFlash;
-use equipoise::wire::{Framer, LINE_LIMIT, Reply, Request, State};
+use equipoise::wire::{Framer, Hex, LINE_LIMIT, Reply, Request, State, unhex};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Real lines: what mutations start from.
-const LINES: [&str; 22] = [
+const LINES: [&str; 24] = [
     "HELLO",
     "STATUS",
     "ASSIGN 1 0 00c0ffee",
@@ -25,18 +25,24 @@ const LINES: [&str; 22] = [
     "LOST 12",
     "REPORT",
     "AUTH",
-    "AUTH 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
+    "CLOSE proof=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
+    "PLAN features=3 patients=20 epsilon=1 file=0123456789abcdef \
+     proof=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
     "KEY 5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
     "PLAN design=interim features=3 patients=20 scale=1 alpha=1/4 epsilon=1 beta=1/20 reports=0",
     "CLOSE",
     "ERASE",
-    "HELLO equipoise 1 0.1.0 running restart=power",
-    "STATUS design=interim n=20000 assigned=57 unresolved=3 phase=explore looks=0 next-look=1525",
+    "HELLO equipoise 2 0.1.0 running key=set left=99.000000 trial=0123456789abcdef file=0011223344556677 \
+     restart=power",
+    "HELLO equipoise 2 0.1.0 foreign stored=state-1",
+    "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=20000 assigned=57 resolved=54 waiting=3 \
+     capacity=128 phase=explore looks=0 next-look=1525 spent=1.000000 left=99.000000",
     "ARM 57 0",
     "OK 57",
     "OK trial=0123456789abcdef claim=pure",
-    "ROW 63 -0.123456 -1.000000 2147.483647 4294967295",
-    "END 64 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f 0123456789abcdef",
+    "ROW 63 -0.123456 0.012345 -1.000000 2147.483647 4294967295",
+    "END 64 assigned=57 resolved=54 trial=0123456789abcdef \
+     mac=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
     "NONCE a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5",
     "ERR order expected=58",
 ];
@@ -143,13 +149,22 @@ fn framing_and_parsing_take_any_bytes_and_read_back_what_they_write() {
     assert!(requests > inputs(10) && replies > inputs(5), "the mutations are too wild");
 }
 
+/// A custodian command with its proof, if the device gives a nonce.
+fn proved(desk: &mut Desk, command: &str) -> Vec<u8> {
+    let trial = desk.trial();
+    let nonce = desk.ask("AUTH");
+    let nonce = nonce.strip_prefix("NONCE ").and_then(|digits| unhex(digits.as_bytes()));
+    let proof = CustodianKey::new(KEY).proof(&nonce.unwrap_or_default(), trial, command.as_bytes());
+    sealed(&format!("{command} proof={}", Hex(&proof))).into_bytes()
+}
+
 #[test]
 fn the_device_answers_any_line_with_lines_of_the_protocol() {
     let mut fuzz = Fuzz::new(2);
     let (mut desk, mut trials) = (Desk::blank(1), 0);
     for input in 0..inputs(15) {
         let line = match fuzz.below(20) {
-            0 => sealed(PLAN).into_bytes(),
+            0 => proved(&mut desk, PLAN),
             1 => {
                 let status = desk.ask("STATUS");
                 let assigned = status.split("assigned=").nth(1).and_then(|rest| rest.split(' ').next());
@@ -161,11 +176,8 @@ fn the_device_answers_any_line_with_lines_of_the_protocol() {
                 sealed(&format!("OUTCOME {patient} {}", fuzz.below(2))).into_bytes()
             }
             3 => {
-                let nonce = desk.ask("AUTH");
-                let nonce =
-                    nonce.strip_prefix("NONCE ").and_then(|hex| equipoise::wire::unhex(hex.as_bytes()));
-                let answer = Key::new(KEY).answer(&nonce.unwrap_or_default());
-                sealed(&Request::Answer(answer).to_string()).into_bytes()
+                let command = ["CLOSE", "ERASE", PLAN][fuzz.below(3)];
+                proved(&mut desk, command)
             }
             4 => {
                 desk.device.rest();
@@ -214,8 +226,7 @@ fn images() -> Vec<Vec<u8>> {
             }
             images.push(desk.flash.0.borrow().bytes());
         }
-        desk.auth();
-        desk.ask("ERASE");
+        desk.order("ERASE");
         images.push(desk.flash.0.borrow().bytes());
     }
     images

@@ -1,17 +1,20 @@
-//! The exact bytes of every request and reply of protocol version 1. Lines are added, never edited: a device in a
-//! hospital and a terminal of another year must understand each other. The checksums were computed by another
-//! program (CRC-16 with polynomial 0x1021 and start 0xFFFF).
+//! The exact bytes of every request and reply of protocol version 2, and of the lines of version 1 that mean the same.
+//! Lines are added, never edited: a device in a hospital and a terminal of another year must understand each other, or
+//! refuse each other by name. Checksums and MACs were computed by another program.
 
 use equipoise::design::Arm;
-use equipoise::device::custody::{Key, ReportMac};
+use equipoise::device::auth::CustodianKey;
+use equipoise::device::report::ReportMac;
 use equipoise::plan::{Design, Plan, Ratio};
 use equipoise::trial::Phase;
 use equipoise::wire::{
-    Claim, LINE_LIMIT, Lock, Micro, NextLook, Refusal, Reply, Request, Restart, Row, State, Status, Stored,
-    Tag, TrialId, Word, checksum, unhex,
+    Claim, FileDigest, Hello, LINE_LIMIT, Lock, Micro, NextLook, Refusal, Reply, Request, Restart, Row,
+    State, Status, Stored, Tag, TrialId, TrialName, Word, checksum, protocol_of, split_proof, unhex,
 };
 
 const TRIAL: TrialId = TrialId([0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF]);
+const FILE: FileDigest = FileDigest([0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77]);
+const NAME: TrialName = TrialName { id: TRIAL, file: FILE };
 
 fn counting() -> [u8; 32] {
     core::array::from_fn(|i| i as u8)
@@ -21,16 +24,8 @@ fn plan(text: &str) -> Plan {
     Plan::parse(text).unwrap()
 }
 
-fn status(
-    design: Design,
-    patients: u32,
-    assigned: u32,
-    unresolved: u32,
-    phase: Phase,
-    looks: u32,
-    next_look: NextLook,
-) -> Reply<'static> {
-    Reply::Status(Status { design, patients, assigned, unresolved, phase, looks, next_look })
+fn hello(state: State, restart: Option<Restart>) -> Hello<'static> {
+    Hello { version: "0.2.0", state, stored: None, custody: None, trial: None, restart }
 }
 
 /// The refusal of a line that is no request.
@@ -40,6 +35,7 @@ fn wrong(line: &[u8]) -> Refusal<'static> {
 
 #[test]
 fn every_request_is_written_and_read_as_these_bytes() {
+    let small = plan("features=10 patients=20000 epsilon=1");
     for (request, bytes) in [
         (Request::Hello, "HELLO*49D6\n"),
         (Request::Status, "STATUS*2DAA\n"),
@@ -53,16 +49,17 @@ fn every_request_is_written_and_read_as_these_bytes() {
         (Request::Report, "REPORT*F1F0\n"),
         (Request::Challenge, "AUTH*2261\n"),
         (
-            Request::Answer(counting()),
-            "AUTH 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f*321F\n",
-        ),
-        (
             Request::Key(counting()),
             "KEY 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f*B1C5\n",
         ),
         (
-            Request::Plan(plan("features=10 patients=20000 epsilon=1")),
+            Request::Plan { plan: small, file: FileDigest::NONE },
             "PLAN design=interim features=10 patients=20000 scale=1 alpha=1/4 epsilon=1 beta=1/20 reports=0*E5B4\n",
+        ),
+        (
+            Request::Plan { plan: small, file: FILE },
+            "PLAN design=interim features=10 patients=20000 scale=1 alpha=1/4 epsilon=1 beta=1/20 reports=0 \
+             file=0011223344556677*C6DA\n",
         ),
         (Request::Close, "CLOSE*BD09\n"),
         (Request::Erase, "ERASE*D270\n"),
@@ -76,77 +73,126 @@ fn every_request_is_written_and_read_as_these_bytes() {
 }
 
 #[test]
+fn custodian_commands_carry_their_proof_as_these_bytes() {
+    let small = plan("features=10 patients=20000 epsilon=1");
+    for (request, bytes) in [
+        (
+            Request::Close,
+            "CLOSE proof=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f*C3DF\n",
+        ),
+        (
+            Request::Erase,
+            "ERASE proof=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f*7BA6\n",
+        ),
+        (
+            Request::Key([0x5A; 32]),
+            "KEY 5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a proof=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f*82AD\n",
+        ),
+        (
+            Request::Plan { plan: small, file: FILE },
+            "PLAN design=interim features=10 patients=20000 scale=1 alpha=1/4 epsilon=1 beta=1/20 reports=0 \
+             file=0011223344556677 proof=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f*1E0C\n",
+        ),
+    ] {
+        assert_eq!(core::str::from_utf8(request.to_proved_line(&counting()).unwrap().as_bytes()), Ok(bytes));
+        assert_eq!(Request::parse(bytes.trim_end().as_bytes()), Ok(request.clone()));
+        let body = bytes.split('*').next().unwrap().as_bytes();
+        assert_eq!(split_proof(body), (request.to_string().as_bytes(), Some(counting())));
+    }
+}
+
+#[test]
 fn every_reply_is_written_and_read_as_these_bytes() {
+    let custody = Some((true, Micro(99_000_000)));
+    let (largest, most) = (10_000_000, 65_535);
     for (reply, bytes) in [
         (
-            Reply::Hello { version: "0.1.0", state: State::Blank, stored: None, restart: None },
-            "HELLO equipoise 1 0.1.0 blank*FC08\n",
+            Reply::Hello(Hello { custody: Some((false, Micro(100_000_000))), ..hello(State::Blank, None) }),
+            "HELLO equipoise 2 0.2.0 blank key=none left=100.000000*EA62\n",
         ),
         (
-            Reply::Hello {
-                version: "0.1.0",
-                state: State::Running,
-                stored: None,
-                restart: Some(Restart::Power),
-            },
-            "HELLO equipoise 1 0.1.0 running restart=power*70D8\n",
+            Reply::Hello(Hello {
+                custody,
+                trial: Some(NAME),
+                ..hello(State::Running, Some(Restart::Watchdog))
+            }),
+            "HELLO equipoise 2 0.2.0 running key=set left=99.000000 trial=0123456789abcdef file=0011223344556677 \
+             restart=watchdog*F0E1\n",
         ),
         (
-            Reply::Hello {
-                version: "0.1.0",
-                state: State::Closed,
-                stored: None,
-                restart: Some(Restart::Reset),
-            },
-            "HELLO equipoise 1 0.1.0 closed restart=reset*8C91\n",
+            Reply::Hello(Hello { custody, trial: Some(NAME), ..hello(State::Closed, Some(Restart::Reset)) }),
+            "HELLO equipoise 2 0.2.0 closed key=set left=99.000000 trial=0123456789abcdef file=0011223344556677 \
+             restart=reset*CA35\n",
         ),
         (
-            Reply::Hello {
-                version: "0.1.0",
-                state: State::Running,
-                stored: None,
-                restart: Some(Restart::Watchdog),
-            },
-            "HELLO equipoise 1 0.1.0 running restart=watchdog*8181\n",
+            Reply::Hello(hello(State::Fault, Some(Restart::Fault))),
+            "HELLO equipoise 2 0.2.0 fault restart=fault*D54B\n",
         ),
         (
-            Reply::Hello {
-                version: "0.1.0",
-                state: State::Fault,
-                stored: None,
-                restart: Some(Restart::Fault),
-            },
-            "HELLO equipoise 1 0.1.0 fault restart=fault*45FC\n",
+            Reply::Hello(Hello { stored: Some(Stored::State(1)), ..hello(State::Foreign, None) }),
+            "HELLO equipoise 2 0.2.0 foreign stored=state-1*03B8\n",
         ),
         (
-            Reply::Hello {
-                version: "0.1.0",
-                state: State::Foreign,
-                stored: Some(Stored::State(1)),
-                restart: None,
-            },
-            "HELLO equipoise 1 0.1.0 foreign stored=state-1*FC1B\n",
-        ),
-        (
-            Reply::Hello {
-                version: "0.1.0",
-                state: State::Foreign,
+            Reply::Hello(Hello {
                 stored: Some(Stored::Journal(2)),
-                restart: Some(Restart::Power),
-            },
-            "HELLO equipoise 1 0.1.0 foreign stored=journal-2 restart=power*E8AF\n",
+                ..hello(State::Foreign, Some(Restart::Power))
+            }),
+            "HELLO equipoise 2 0.2.0 foreign stored=journal-2 restart=power*5AD1\n",
         ),
         (
-            status(Design::Interim, 20_000, 57, 3, Phase::Explore, 0, NextLook::After(1525)),
-            "STATUS design=interim n=20000 assigned=57 unresolved=3 phase=explore looks=0 next-look=1525*7374\n",
+            Reply::Status(Status {
+                name: NAME,
+                design: Design::Interim,
+                patients: 20_000,
+                assigned: 57,
+                resolved: 54,
+                waiting: 3,
+                capacity: 128,
+                phase: Phase::Explore,
+                looks: 0,
+                next_look: NextLook::After(1525),
+                spent: Micro(1_000_000),
+                left: Micro(99_000_000),
+            }),
+            "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=20000 assigned=57 resolved=54 \
+             waiting=3 capacity=128 phase=explore looks=0 next-look=1525 spent=1.000000 left=99.000000*58BB\n",
         ),
         (
-            status(Design::Interim, 10_000_000, 10_000_000, 65_535, Phase::Measure, 255, NextLook::AtClose),
-            "STATUS design=interim n=10000000 assigned=10000000 unresolved=65535 phase=measure looks=255 next-look=close*1662\n",
+            Reply::Status(Status {
+                name: NAME,
+                design: Design::DpConse,
+                patients: largest,
+                assigned: largest,
+                resolved: largest - most,
+                waiting: most,
+                capacity: most,
+                phase: Phase::Measure,
+                looks: 255,
+                next_look: NextLook::AtClose,
+                spent: Micro(100_000_000),
+                left: Micro(0),
+            }),
+            "STATUS trial=0123456789abcdef file=0011223344556677 design=dp-conse n=10000000 assigned=10000000 \
+             resolved=9934465 waiting=65535 capacity=65535 phase=measure looks=255 next-look=close spent=100.000000 \
+             left=0.000000*E436\n",
         ),
         (
-            status(Design::DpConse, 10_000_000, 10_000_000, 65_535, Phase::Closed, 0, NextLook::None),
-            "STATUS design=dp-conse n=10000000 assigned=10000000 unresolved=65535 phase=closed looks=0 next-look=none*FAB8\n",
+            Reply::Status(Status {
+                name: TrialName { id: TRIAL, file: FileDigest::NONE },
+                design: Design::Interim,
+                patients: 20,
+                assigned: 20,
+                resolved: 20,
+                waiting: 0,
+                capacity: 128,
+                phase: Phase::Closed,
+                looks: 2,
+                next_look: NextLook::None,
+                spent: Micro(333_334),
+                left: Micro(99_666_666),
+            }),
+            "STATUS trial=0123456789abcdef file=0000000000000000 design=interim n=20 assigned=20 resolved=20 waiting=0 \
+             capacity=128 phase=closed looks=2 next-look=none spent=0.333334 left=99.666666*8333\n",
         ),
         (Reply::Arm { patient: 57, arm: Arm::Zero }, "ARM 57 0*C682\n"),
         (Reply::Arm { patient: 10_000_000, arm: Arm::One }, "ARM 10000000 1*9E12\n"),
@@ -161,25 +207,27 @@ fn every_reply_is_written_and_read_as_these_bytes() {
             Reply::Row(Row {
                 feature: 0,
                 estimate: Micro(-123_456),
+                error: Micro(250_000),
                 low: Micro(-1_000_000),
                 high: Micro(1),
-                patients: 0,
+                outcomes: 0,
             }),
-            "ROW 0 -0.123456 -1.000000 0.000001 0*3F1C\n",
+            "ROW 0 -0.123456 0.250000 -1.000000 0.000001 0*6721\n",
         ),
         (
             Reply::Row(Row {
                 feature: 63,
                 estimate: Micro(i32::MIN),
+                error: Micro(i32::MAX),
                 low: Micro(i32::MIN),
                 high: Micro(i32::MAX),
-                patients: u32::MAX,
+                outcomes: u32::MAX,
             }),
-            "ROW 63 -2147.483648 -2147.483648 2147.483647 4294967295*768E\n",
+            "ROW 63 -2147.483648 2147.483647 -2147.483648 2147.483647 4294967295*F905\n",
         ),
         (
-            Reply::End { rows: 64, mac: counting(), trial: TRIAL },
-            "END 64 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f 0123456789abcdef*29D7\n",
+            Reply::End { rows: 64, assigned: 20_000, resolved: 19_997, trial: TRIAL, mac: counting() },
+            "END 64 assigned=20000 resolved=19997 trial=0123456789abcdef mac=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f*830B\n",
         ),
         (Reply::Nonce([0xA5; 16]), "NONCE a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5*5E3B\n"),
     ] {
@@ -191,6 +239,34 @@ fn every_reply_is_written_and_read_as_these_bytes() {
             "a reply needs its checksum"
         );
     }
+}
+
+/// Lines of version 1 whose form has changed: they are refused, and the device that sent them is told by its version.
+#[test]
+fn changed_lines_of_version_1_are_refused() {
+    for bytes in [
+        "HELLO equipoise 1 0.1.0 blank*FC08",
+        "HELLO equipoise 1 0.1.0 running restart=power*70D8",
+        "HELLO equipoise 1 0.1.0 closed restart=reset*8C91",
+        "HELLO equipoise 1 0.1.0 running restart=watchdog*8181",
+        "HELLO equipoise 1 0.1.0 fault restart=fault*45FC",
+    ] {
+        assert!(Reply::parse(bytes.as_bytes()).is_err(), "{bytes}");
+        assert_eq!(protocol_of(bytes.as_bytes()), Some(1), "{bytes}");
+    }
+    for bytes in [
+        "STATUS design=interim n=20000 assigned=57 unresolved=3 phase=explore looks=0 next-look=1525*7374",
+        "STATUS design=interim n=10000000 assigned=10000000 unresolved=65535 phase=measure looks=255 next-look=close*1662",
+        "STATUS design=dp-conse n=10000000 assigned=10000000 unresolved=65535 phase=closed looks=0 next-look=none*FAB8",
+        "ROW 0 -0.123456 -1.000000 0.000001 0*3F1C",
+        "ROW 63 -2147.483648 -2147.483648 2147.483647 4294967295*768E",
+        "END 64 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f 0123456789abcdef*29D7",
+    ] {
+        assert!(Reply::parse(bytes.as_bytes()).is_err(), "{bytes}");
+        assert_eq!(protocol_of(bytes.as_bytes()), None);
+    }
+    let answer = "AUTH 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f*321F";
+    assert!(Request::parse(answer.as_bytes()).is_err());
 }
 
 #[test]
@@ -206,19 +282,30 @@ fn every_refusal_is_written_as_these_bytes_and_read_as_word_and_detail() {
             wrong(b"HELO"),
             "ERR syntax got=HELO allowed HELLO STATUS ASSIGN OUTCOME LOST REPORT AUTH KEY PLAN CLOSE ERASE*B85C\n",
         ),
-        (wrong(b"CLOSE now"), "ERR syntax got=now allowed a verb alone*46B1\n"),
+        (wrong(b"REPORT now"), "ERR syntax got=now allowed a verb alone*46B1\n"),
+        (wrong(b"CLOSE now"), "ERR syntax got=now allowed CLOSE or ERASE with proof=<64 hex digits>*085B\n"),
         (
             wrong(b"ASSIGN 1 x\x00\xFF"),
             "ERR syntax got=x?? allowed ASSIGN <k> <feature> [tag of 8 hex digits]*3AAD\n",
         ),
         (wrong(b"OUTCOME 1"), "ERR syntax got=nothing allowed OUTCOME <k> <y>*9996\n"),
         (wrong(b"LOST 4294967296"), "ERR syntax got=4294967296 allowed LOST <k>*1EBD\n"),
-        (wrong(b"AUTH 00"), "ERR syntax got=00 allowed AUTH [64 hex digits]*1FF8\n"),
-        (wrong(b"KEY"), "ERR syntax got=nothing allowed KEY <64 hex digits>*1D08\n"),
-        (wrong(b"PLAN colour=red"), "ERR syntax got=colour allowed PLAN <key=value>..*3AB6\n"),
+        (
+            wrong(b"AUTH 00"),
+            "ERR syntax got=00 allowed AUTH alone: since protocol 2 the proof is the last word of the command*0823\n",
+        ),
+        (wrong(b"KEY"), "ERR syntax got=nothing allowed KEY <64 hex digits> [proof=<64 hex digits>]*4E27\n"),
+        (
+            wrong(b"PLAN colour=red"),
+            "ERR syntax got=colour allowed PLAN <key=value>.. [file=<16 hex digits>] proof=<64 hex digits>*46DC\n",
+        ),
         (wrong(b"PLAN features=1"), "ERR syntax patients missing allowed 2..=10000000*49B6\n"),
         (wrong(b"PLAN features=1 features=2"), "ERR syntax features given twice*73EB\n"),
-        (Refusal::Length, "ERR length allowed 120*22B6\n"),
+        (
+            wrong(b"LOST 1 proof=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"),
+            "ERR syntax got=proof allowed KEY PLAN CLOSE ERASE*E0E3\n",
+        ),
+        (Refusal::Length, "ERR length allowed 250*E271\n"),
         (Refusal::Order { expected: 58 }, "ERR order expected=58*DDB1\n"),
         (Refusal::Feature { got: 10, features: 10 }, "ERR feature got=10 allowed 0..10*556E\n"),
         (Refusal::Outcome { got: 2, scale: 1 }, "ERR range y=2 allowed 0..=1*8DA4\n"),
@@ -227,14 +314,14 @@ fn every_refusal_is_written_as_these_bytes_and_read_as_word_and_detail() {
             Refusal::Capacity { got: 64, features: 16 },
             "ERR range features=64 allowed 1..=16 on this device*3789\n",
         ),
-        (Refusal::NotPrivate, "ERR range design=conse allowed dp-conse interim on a device*818A\n"),
+        (Refusal::NotPrivate, "ERR range design=conse allowed dp-conse interim uniform on a device*AFD6\n"),
         (Refusal::Unknown { patient: 58, assigned: 57 }, "ERR unknown patient=58 allowed 1..=57*A509\n"),
         (Refusal::Full { patients: 20_000 }, "ERR full patients=20000*1F3D\n"),
         (Refusal::Waiting { capacity: 128 }, "ERR full waiting=128 send OUTCOME or LOST first*436E\n"),
         (Refusal::Early, "ERR early no estimate yet*E58C\n"),
         (Refusal::Closed, "ERR closed*66B1\n"),
         (Refusal::Blank, "ERR blank*D9D5\n"),
-        (Refusal::Locked(Lock::WrongAnswers), "ERR locked wrong answers until=power-up*1D89\n"),
+        (Refusal::Locked(Lock::WrongProofs), "ERR locked wrong proofs until=power-up*102E\n"),
         (Refusal::Locked(Lock::Trial), "ERR locked trial until=ERASE*B754\n"),
         (Refusal::Auth("send AUTH first"), "ERR auth send AUTH first*FF0E\n"),
         (
@@ -253,15 +340,38 @@ fn every_refusal_is_written_as_these_bytes_and_read_as_word_and_detail() {
         let line = Reply::Refused(refusal).to_line();
         assert!(!line.is_cut());
         assert_eq!(core::str::from_utf8(line.as_bytes()), Ok(bytes));
-        let told = bytes.split('*').next().unwrap().strip_prefix("ERR ").unwrap();
-        let detail = told.strip_prefix(word.name()).unwrap().trim_start();
-        assert_eq!(
-            Reply::parse(bytes.trim_end().as_bytes()),
-            Ok(Reply::Refused(Refusal::Told(word, detail)))
-        );
+        assert_eq!(told(bytes), word);
         words.push(word);
     }
     assert!(Word::ALL.iter().all(|word| words.contains(word)), "a word has no line here");
+}
+
+/// The word of a refusal, after reading it as word and detail.
+fn told(bytes: &str) -> Word {
+    let text = bytes.split('*').next().unwrap().strip_prefix("ERR ").unwrap();
+    let (name, detail) = text.split_once(' ').unwrap_or((text, ""));
+    match Reply::parse(bytes.trim_end().as_bytes()) {
+        Ok(Reply::Refused(Refusal::Told(word, read))) => {
+            assert_eq!((word.name(), read), (name, detail));
+            word
+        }
+        other => panic!("{bytes} {other:?}"),
+    }
+}
+
+/// Refusals that only version 1 writes are still read.
+#[test]
+fn refusals_of_version_1_are_read() {
+    for (word, bytes) in [
+        (Word::Syntax, "ERR syntax got=00 allowed AUTH [64 hex digits]*1FF8\n"),
+        (Word::Syntax, "ERR syntax got=nothing allowed KEY <64 hex digits>*1D08\n"),
+        (Word::Syntax, "ERR syntax got=colour allowed PLAN <key=value>..*3AB6\n"),
+        (Word::Range, "ERR range design=conse allowed dp-conse interim on a device*818A\n"),
+        (Word::Length, "ERR length allowed 120*22B6\n"),
+        (Word::Locked, "ERR locked wrong answers until=power-up*1D89\n"),
+    ] {
+        assert_eq!(told(bytes), word);
+    }
 }
 
 #[test]
@@ -306,7 +416,8 @@ fn a_tag_has_eight_hex_digits_of_either_case_and_nothing_follows_it() {
     }
     // Two words of digits are not one.
     let end = |between: &str| {
-        let text = format!("END 1 {}{between}{}", "0".repeat(64), "1".repeat(16));
+        let text =
+            format!("END 1 assigned=1 resolved=1 trial={}{between}mac={}", "1".repeat(16), "0".repeat(64));
         Reply::parse(format!("{text}*{:04X}", checksum(text.as_bytes())).as_bytes()).is_ok()
     };
     assert!(end(" ") && !end(""));
@@ -328,24 +439,32 @@ fn the_longest_refusals_still_fit_a_line() {
     }
 }
 
+/// The longest plan fits a line with its file and its proof.
 #[test]
-fn a_plan_too_long_for_a_line_is_not_sent_at_all() {
-    let long =
-        plan("features=64 patients=10000000 epsilon=999983/1000000 alpha=999983/1000000 beta=999983/1000000");
-    assert_eq!(Request::Plan(long).to_line(), None);
+fn every_plan_fits_a_line() {
+    let plan = plan(
+        "design=dp-conse features=64 patients=10000000 scale=65535 epsilon=19999983/1000000 alpha=999983/1000000 \
+         beta=999983/1000000 reports=8",
+    );
+    let line = Request::Plan { plan, file: FILE }.to_proved_line(&counting()).unwrap();
+    assert!(line.as_bytes().len() <= LINE_LIMIT + 1, "{}", line.as_bytes().len());
 }
 
 /// Computed by another program from the header of `equipoise::wire`.
 #[test]
-fn the_custodians_answer_and_the_mac_of_a_report_are_these_bytes() {
-    let key = Key::new(counting());
-    let answer = b"4871c0db4f34ab1db21de735a102d5ce9fe6e0ab1afb9f034340e5d5f638605f";
-    assert_eq!(Some(key.answer(&[0xA5; 16])), unhex(answer));
-    let mut mac = ReportMac::new(&key.report_key(), TRIAL, &plan("features=10 patients=20000 epsilon=1"));
-    let (low, high) = (Micro(-1_000_000), Micro(1));
-    mac.row(&Row { feature: 0, estimate: Micro(-123_456), low, high, patients: 0 });
-    let (low, high) = (Micro(250_000), Micro(750_000));
-    mac.row(&Row { feature: 63, estimate: Micro(500_000), low, high, patients: 812 });
-    let signed = b"b9b897125b7deba0170cc74476b5d6d078fb4562705b70493517d2c29ebf864c";
-    assert_eq!(Some(mac.finish(2)), unhex(signed));
+fn proofs_and_the_mac_of_a_report_are_these_bytes() {
+    let key = CustodianKey::new(counting());
+    let close = b"868e9f5e39f316339c112ab7fafef7657b66b72c5e727b7649279f40334c28e0";
+    assert_eq!(Some(key.proof(&[0xA5; 16], TRIAL, b"CLOSE")), unhex(close));
+    let small = plan("features=10 patients=20000 epsilon=1");
+    let begin = Request::Plan { plan: small, file: FILE }.to_string();
+    let planned = b"4b67ede4b3363b9b2ce0c3aeee7b18f0a63af3c402ca2e7ff5aa7d0f10f9bfe7";
+    assert_eq!(Some(key.proof(&[0xA5; 16], TrialId::NONE, begin.as_bytes())), unhex(planned));
+    let mut mac = ReportMac::new(&key.report_key(), NAME, &small);
+    let (estimate, error) = (Micro(-123_456), Micro(250_000));
+    mac.row(&Row { feature: 0, estimate, error, low: Micro(-1_000_000), high: Micro(1), outcomes: 0 });
+    let (estimate, error) = (Micro(500_000), Micro(127_551));
+    mac.row(&Row { feature: 63, estimate, error, low: Micro(250_000), high: Micro(750_000), outcomes: 812 });
+    let signed = b"f0abdd840719545dd518edfd08fdae6c8a825f10fa70e0dd95fc6266144df6e3";
+    assert_eq!(Some(mac.finish(2, 20_000, 19_997)), unhex(signed));
 }

@@ -1,14 +1,16 @@
 //! Whole trials through the device's line, at the largest size a board holds.
 
 use equipoise::host::virtual_board::{Flash, PAGES, VirtualBoard};
+use equipoise::testkit::order;
+use equipoise::wire::Request;
 
-const KEY: &str = "KEY 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+const KEY: [u8; 32] = [0x5A; 32];
 
 /// Plans a trial on a fresh board; then every patient's outcome comes before the next patient.
 fn whole_trial(plan: &str, patients: u32) -> VirtualBoard {
     let mut board = VirtualBoard::seeded(Flash::in_memory(PAGES), 7);
-    assert!(board.ask(KEY).starts_with("OK"));
-    let planned = board.ask(&format!("PLAN {plan} patients={patients}"));
+    assert!(board.ask(&Request::Key(KEY).to_string()).starts_with("OK"));
+    let planned = order(KEY, &format!("PLAN {plan} patients={patients}"), |line| board.ask(line));
     assert!(planned.starts_with("OK"), "{planned}");
     for k in 1..=patients {
         let arm = board.ask(&format!("ASSIGN {k} {} {k:08x}", k % 64));
@@ -25,9 +27,9 @@ fn sixty_four_features_turn_to_the_second_half_in_one_commit() {
         let mut board = whole_trial(&format!("design={design} features=64 epsilon=1"), 900);
         let before = board.ask("STATUS");
         board.power_cut();
-        assert!(board.ask("HELLO").starts_with("HELLO equipoise 1"));
+        assert!(board.ask("HELLO").starts_with("HELLO equipoise 2"));
         assert_eq!(board.ask("STATUS"), before);
-        assert!(before.contains("assigned=900 unresolved=0"), "{before}");
+        assert!(before.contains("assigned=900 resolved=900 waiting=0"), "{before}");
     }
 }
 

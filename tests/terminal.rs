@@ -10,7 +10,7 @@ use equipoise::host::terminal::screen::{Model, News, Order, Scene};
 use equipoise::host::terminal::trial_file::TrialFile;
 use equipoise::plan::Design;
 use equipoise::trial::Phase;
-use equipoise::wire::{NextLook, Status};
+use equipoise::wire::{FileDigest, Micro, NextLook, Status, TrialId, TrialName};
 use jiff::Timestamp;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -23,13 +23,18 @@ fn now() -> Timestamp {
 
 fn status() -> Status {
     Status {
+        name: TrialName { id: TrialId([1; 8]), file: FileDigest::NONE },
         design: Design::Interim,
         patients: 4000,
         assigned: 1234,
-        unresolved: 2,
+        resolved: 1232,
+        waiting: 2,
+        capacity: 128,
         phase: Phase::Explore,
         looks: 4,
         next_look: NextLook::After(2000),
+        spent: Micro(1_000_000),
+        left: Micro(99_000_000),
     }
 }
 

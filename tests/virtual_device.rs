@@ -9,8 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use desk::{KEY, sealed};
-use equipoise::device::custody::Key;
-use equipoise::wire::{Reply, Request, unhex};
+use equipoise::testkit::order;
+use equipoise::wire::{Reply, Request};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rustix::process::{Pid, Signal, kill_process};
@@ -107,7 +107,7 @@ impl Notebook {
             let word = status.split(' ').find_map(|word| word.strip_prefix(key)).unwrap();
             word.parse::<u32>().unwrap()
         };
-        let (assigned, resolved) = (count("assigned="), count("assigned=") - count("unresolved="));
+        let (assigned, resolved) = (count("assigned="), count("resolved="));
         let (mut assigned_or, mut resolved_or) = (self.assigned, self.resolved);
         match self.pending {
             Some(Request::Assign { .. }) => assigned_or += 1,
@@ -150,9 +150,9 @@ fn killed_200_times_under_load_the_device_loses_nothing_that_it_answered() {
         let board = Board::start(&flash, &line);
         let mut line = connect(&board);
         assert_eq!(ask(&mut line, &Request::Key(KEY).to_string()).unwrap(), "OK");
-        assert!(
-            ask(&mut line, "PLAN features=4 patients=100000 epsilon=1").unwrap().starts_with("OK trial=")
-        );
+        let plan = "PLAN features=4 patients=100000 epsilon=1";
+        let planned = order(KEY, plan, |request| ask(&mut line, request).unwrap());
+        assert!(planned.starts_with("OK trial="), "{planned}");
     }
     let mut chance = Xoshiro256PlusPlus::seed_from_u64(3);
     let mut notebook = Notebook::default();
@@ -183,10 +183,7 @@ fn killed_200_times_under_load_the_device_loses_nothing_that_it_answered() {
     let mut line = connect(&board);
     let answers = notebook.answers;
     notebook.work(&mut line, answers + 20).unwrap();
-    let nonce = ask(&mut line, "AUTH").unwrap();
-    let nonce = unhex(nonce.strip_prefix("NONCE ").unwrap().as_bytes()).unwrap();
-    assert_eq!(ask(&mut line, &Request::Answer(Key::new(KEY).answer(&nonce)).to_string()).unwrap(), "OK");
-    assert_eq!(ask(&mut line, "CLOSE").unwrap(), "OK");
+    assert_eq!(order(KEY, "CLOSE", |request| ask(&mut line, request).unwrap()), "OK");
     assert!(ask(&mut line, "STATUS").unwrap().contains("phase=closed"));
 }
 
@@ -237,7 +234,10 @@ fn a_pseudo_terminal_serves_one_terminal_after_another_and_its_link_goes_with_it
     for _ in 0..3 {
         let terminal = std::fs::OpenOptions::new().read(true).write(true).open(&link).unwrap();
         let hello = ask(&mut BufReader::new(terminal), "HELLO");
-        assert_eq!(hello.as_deref(), Some("HELLO equipoise 1 0.1.0 blank restart=power"));
+        assert_eq!(
+            hello.as_deref(),
+            Some("HELLO equipoise 2 0.1.0 blank key=none left=100.000000 restart=power")
+        );
     }
     assert_eq!(board.tell(Signal::TERM), Some(0));
     assert!(std::fs::symlink_metadata(&link).is_err(), "the link is taken away");
@@ -291,5 +291,8 @@ fn standard_input_and_output_carry_the_line_and_its_end_is_the_end() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(text, "HELLO equipoise 1 0.1.0 blank restart=power*2F19\nERR blank*D9D5\n");
+    assert_eq!(
+        text,
+        "HELLO equipoise 2 0.1.0 blank key=none left=100.000000 restart=power*3BAF\nERR blank*D9D5\n"
+    );
 }

@@ -37,7 +37,7 @@ mod on_the_board {
     use equipoise::board::clock::{Clock, PER_MICROSECOND, TICK};
     use equipoise::board::{Board, flash::Flash, leds, serial::Sender, stamps};
     use equipoise::design::Arm;
-    use equipoise::device::{Device, Held, Rest};
+    use equipoise::device::{Device, DeviceState, Rest};
     use equipoise::wire::{Framer, Reply, State};
 
     /// From the end of a request to its reply. Deciding and writing take 1 to 2 ms on the v1, and 16 ms where the
@@ -57,7 +57,7 @@ mod on_the_board {
     #[cfg(feature = "seeded")]
     type Noise = super::drill::Rehearsed;
 
-    type Bedside = Device<&'static mut Held, Flash, Noise>;
+    type Bedside = Device<&'static mut DeviceState, Flash, Noise>;
 
     /// Logs a public event, in builds that log.
     macro_rules! log {
@@ -110,6 +110,9 @@ mod on_the_board {
                 continue;
             }
             leds.picture = face.picture(device.state());
+            if face.ticks.is_multiple_of(BEAT) {
+                device.tick();
+            }
             leds.scan();
             clock.sleep(|| receiver.ready());
         }
@@ -124,14 +127,14 @@ mod on_the_board {
         stamps::STAMP_BYTE_IN.set(clock.last_byte());
         stamps::STAMP_BEGIN.set(begin);
         let mut first = true;
-        device.handle_line(line, &mut |reply| {
+        device.handle_line(line, &mut |reply, line| {
             if first {
                 stamps::STAMP_DECIDED.set(clock.now());
                 pad(clock, begin, REPLY);
                 stamps::STAMP_BYTE_OUT.set(clock.now());
                 first = false;
             }
-            let Ok(()) = sender.write_all(reply);
+            let Ok(()) = sender.write_all(line);
             face.see(reply);
         });
     }
@@ -179,10 +182,10 @@ mod on_the_board {
 
     impl Face {
         /// Takes note of a reply that was sent.
-        fn see(&mut self, reply: &[u8]) {
-            match Reply::parse(reply.trim_ascii_end()) {
-                Ok(Reply::Arm { arm, .. }) => *self = Self { arm: Some(arm), ticks: 0 },
-                Ok(Reply::Refused(_refusal)) => {
+        fn see(&mut self, reply: &Reply<'_>) {
+            match reply {
+                Reply::Arm { arm, .. } => *self = Self { arm: Some(*arm), ticks: 0 },
+                Reply::Refused(_refusal) => {
                     log!("refused: {}", _refusal.word().name());
                 }
                 _ => {}

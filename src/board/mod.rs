@@ -34,7 +34,7 @@ compile_error!("a firmware is for one board: choose `microbit-v1` or `microbit-v
 #[cfg_attr(feature = "microbit-v2", path = "v2.rs")]
 pub mod model;
 
-use crate::device::Held;
+use crate::device::DeviceState;
 use core::cell::UnsafeCell;
 use model::pac;
 
@@ -55,7 +55,7 @@ pub struct Board {
     /// The watchdog, running.
     pub watchdog: watchdog::Watchdog,
     /// Where the device keeps its trial.
-    pub held: &'static mut Held,
+    pub held: &'static mut DeviceState,
     /// Why the board started.
     pub restart: crate::wire::Restart,
 }
@@ -92,12 +92,12 @@ impl Board {
 }
 
 /// The trial's memory: made where it stays, for it is too large to pass over the stack.
-struct Memory(UnsafeCell<Held>);
+struct Memory(UnsafeCell<DeviceState>);
 
 // SAFETY: reached once, by `Board::take`.
 unsafe impl Sync for Memory {}
 
-static HELD: Memory = Memory(UnsafeCell::new(Held::BLANK));
+static HELD: Memory = Memory(UnsafeCell::new(DeviceState::BLANK));
 
 /// Writes a register of a peripheral this module owns. Private to the drivers, each of which writes only
 /// values its register defines; none of them can touch memory.

@@ -15,6 +15,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use std::{error, fmt};
 
 use embedded_storage::nor_flash::{
@@ -23,9 +24,9 @@ use embedded_storage::nor_flash::{
 };
 
 use crate::device::health::{Entropy, Repeatable};
-use crate::device::{Device, Held, Rest};
+use crate::device::{Device, DeviceState, Rest};
 use crate::journal::JournalFlash;
-use crate::wire::{Framer, Restart, State};
+use crate::wire::{Framer, NONCE_SECONDS, Restart, State};
 
 /// Bytes of a page.
 pub const PAGE: usize = 1024;
@@ -219,10 +220,12 @@ impl Entropy for Noise {
 
 /// A device and its serial line, in this process.
 pub struct VirtualBoard {
-    device: Device<Box<Held>, Flash, Noise>,
+    device: Device<Box<DeviceState>, Flash, Noise>,
     flash: Flash,
     framer: Framer,
     seed: Option<u64>,
+    /// The seconds since then have been counted.
+    ticked: Instant,
 }
 
 impl fmt::Debug for VirtualBoard {
@@ -246,8 +249,8 @@ impl VirtualBoard {
 
     fn boot(flash: Flash, seed: Option<u64>) -> Self {
         let noise = seed.map_or(Noise::System, |seed| Noise::Seeded(Box::new(Repeatable::new(seed))));
-        let device = Device::new(Box::new(Held::BLANK), flash.clone(), noise, Some(Restart::Power));
-        Self { device, flash, framer: Framer::new(), seed }
+        let device = Device::new(Box::new(DeviceState::BLANK), flash.clone(), noise, Some(Restart::Power));
+        Self { device, flash, framer: Framer::new(), seed, ticked: Instant::now() }
     }
 
     /// Loses everything in memory and powers up again on what is on flash. A seeded board moves on to the next seed.
@@ -273,9 +276,12 @@ impl VirtualBoard {
     /// The flash file cannot be synced; nothing of this batch may be sent.
     pub fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         let start = out.len();
+        let seconds = self.ticked.elapsed().as_secs();
+        self.ticked += Duration::from_secs(seconds);
+        (0..seconds.min(NONCE_SECONDS.into())).for_each(|_| self.device.tick());
         for byte in bytes {
             if let Some(line) = self.framer.push(*byte) {
-                self.device.handle_line(line, &mut |reply| out.extend_from_slice(reply));
+                self.device.handle_line(line, &mut |_, reply| out.extend_from_slice(reply));
             }
         }
         self.flash.sync().inspect_err(|_| out.truncate(start))
@@ -298,8 +304,9 @@ impl VirtualBoard {
         while self.rest() != Rest::Idle {}
     }
 
-    /// Forgets a line that has begun: another terminal is on the line.
+    /// The terminal hung up: forgets a line that has begun, and a nonce.
     pub fn hang_up(&mut self) {
         self.framer = Framer::new();
+        self.device.hang_up();
     }
 }

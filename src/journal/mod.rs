@@ -101,7 +101,7 @@
 //!   length changes.
 //!
 //! # How long it lasts
-//! With 64 features and 128 waiting patients (`device::Held`), the interim design:
+//! With 64 features and 128 waiting patients (`device::DeviceState`), the interim design:
 //! ```text
 //! all parts       46 custody + 46 plan + 14 progress + 128 * 14 waiting + 64 * (42 tally + 106 ledger) = 11,370 bytes
 //! rewritten       11,370 / (64 - 5 spare) = 193 bytes a page of 1 KB; 11,370 / (16 - 5) = 1,034 a page of 4 KB

@@ -1,3 +1,6 @@
-//! Models of imperfect hardware for tests; `host` only.
+//! What tests need beside the product: models of imperfect hardware, and a custodian; `host` only.
 
+mod custodian;
 pub mod strict_flash;
+
+pub use custodian::order;

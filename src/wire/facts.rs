@@ -89,7 +89,7 @@ impl Claim {
 /// When the next look falls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextLook {
-    /// After this patient.
+    /// After this count.
     After(u32),
     /// At `CLOSE`.
     AtClose,
@@ -97,23 +97,50 @@ pub enum NextLook {
     None,
 }
 
+/// Who answers: the device and what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hello<'a> {
+    /// Version of the program.
+    pub version: &'a str,
+    /// What it is doing.
+    pub state: State,
+    /// The version on flash, if the state is `foreign`.
+    pub stored: Option<Stored>,
+    /// Whether a custodian's key is set, and the lifetime budget left, where the flash could be read.
+    pub custody: Option<(bool, Micro)>,
+    /// The trial, if there is one.
+    pub trial: Option<TrialName>,
+    /// Why it last started, where known.
+    pub restart: Option<Restart>,
+}
+
 /// The public facts of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
+    /// Which trial.
+    pub name: TrialName,
     /// The algorithm.
     pub design: Design,
     /// The horizon n.
     pub patients: u32,
     /// Patients assigned so far.
     pub assigned: u32,
-    /// Patients with neither outcome nor loss.
-    pub unresolved: u32,
+    /// Patients whose outcome was recorded or declared lost.
+    pub resolved: u32,
+    /// Patients assigned and not resolved.
+    pub waiting: u32,
+    /// The most that may wait at once.
+    pub capacity: u32,
     /// Where the trial stands.
     pub phase: Phase,
     /// Public looks so far.
     pub looks: u32,
     /// The next one.
     pub next_look: NextLook,
+    /// Epsilon spent in the device's lifetime.
+    pub spent: Micro,
+    /// Epsilon left in the device's lifetime.
+    pub left: Micro,
 }
 
 /// A decimal in units of 10^-6.
@@ -153,17 +180,54 @@ pub struct Row {
     pub feature: u8,
     /// Mean outcome of arm 1 minus that of arm 0, each in units of the scale.
     pub estimate: Micro,
+    /// Its standard error.
+    pub error: Micro,
     /// Lower end of the 95 % interval.
     pub low: Micro,
     /// Upper end of the 95 % interval.
     pub high: Micro,
     /// Noisy number of outcomes behind it.
-    pub patients: u32,
+    pub outcomes: u32,
 }
 
-/// Random name of a trial, drawn with its plan.
+/// Random id of a trial, drawn with its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrialId(pub [u8; 8]);
+
+impl TrialId {
+    /// Stands for the trial in proofs for a blank device.
+    pub const NONE: Self = Self([0; 8]);
+}
+
+/// Digest of the trial file's meaning; zeros if the trial was begun without one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileDigest(pub [u8; 8]);
+
+impl FileDigest {
+    /// The trial was begun without a trial file.
+    pub const NONE: Self = Self([0; 8]);
+}
+
+/// Which trial: its id and the digest of its trial file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrialName {
+    /// Drawn at random when the trial began.
+    pub id: TrialId,
+    /// As sent with the plan.
+    pub file: FileDigest,
+}
+
+impl fmt::Display for FileDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Hex(&self.0).fmt(f)
+    }
+}
+
+impl fmt::Display for TrialName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "trial={} file={}", self.id, self.file)
+    }
+}
 
 impl fmt::Display for TrialId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -194,7 +258,7 @@ named!(Claim: Pure "pure" Unproven "unproven");
 impl fmt::Display for NextLook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::After(patient) => write!(f, "{patient}"),
+            Self::After(count) => write!(f, "{count}"),
             Self::AtClose => f.write_str("close"),
             Self::None => f.write_str("none"),
         }
@@ -203,7 +267,7 @@ impl fmt::Display for NextLook {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { feature, estimate, low, high, patients } = self;
-        write!(f, "ROW {feature} {estimate} {low} {high} {patients}")
+        let Self { feature, estimate, error, low, high, outcomes } = self;
+        write!(f, "ROW {feature} {estimate} {error} {low} {high} {outcomes}")
     }
 }

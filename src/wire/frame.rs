@@ -5,7 +5,7 @@ use core::fmt;
 use super::WireError;
 
 /// Most characters of a line, its checksum included, its line end not.
-pub const LINE_LIMIT: usize = 120;
+pub const LINE_LIMIT: usize = 250;
 /// `*` and four hex digits.
 const CHECKSUM_CHARS: usize = 5;
 /// What is kept of a line: one character more than allowed shows that it is too long (and holds a CR).
@@ -19,14 +19,14 @@ pub fn checksum(characters: &[u8]) -> u16 {
     CRC.checksum(characters)
 }
 
-/// May this byte stand in a line before its checksum?
+/// Whether this byte is allowed in a line before its checksum.
 pub(super) const fn is_text(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') && byte != b'*'
 }
 
 /// Cuts a stream of bytes into lines.
 ///
-/// A line that is too long is handed on as its first 121 characters, the rest up to its LF is dropped; so
+/// A line that is too long is handed on as its first 251 characters, the rest up to its LF is dropped; so
 /// [`open`] refuses it, and it has exactly one answer. Whatever was received before, the line after an LF
 /// is read right.
 #[derive(Debug, Default)]
@@ -66,8 +66,8 @@ impl Framer {
 pub struct Opened<'a> {
     /// What stands before the checksum.
     pub body: &'a [u8],
-    /// Did the line carry a checksum?
-    pub sealed: bool,
+    /// Whether the line carried a checksum.
+    pub has_checksum: bool,
 }
 
 /// Checks length and checksum of a line as the [`Framer`] gives it.
@@ -82,7 +82,7 @@ pub fn open(line: &[u8]) -> Result<Opened<'_>, WireError> {
         let expected = checksum(body);
         let got = super::hex_number(digits).map(|sum| sum as u16);
         return if got == Some(expected) {
-            Ok(Opened { body, sealed: true })
+            Ok(Opened { body, has_checksum: true })
         } else {
             Err(WireError::Checksum { got, expected })
         };
@@ -91,11 +91,11 @@ pub fn open(line: &[u8]) -> Result<Opened<'_>, WireError> {
     let mut parts = line.split(|byte| *byte == b'*');
     match (parts.next(), parts.next()) {
         (Some(body), Some(_)) => Err(WireError::Checksum { got: None, expected: checksum(body) }),
-        _ => Ok(Opened { body: line, sealed: false }),
+        _ => Ok(Opened { body: line, has_checksum: false }),
     }
 }
 
-/// A line to send: text, then [`Line::seal`] adds checksum and LF.
+/// A line to send: text, then [`Line::finish`] adds checksum and LF.
 ///
 /// Text that would leave no room for the checksum is cut; [`Line::is_cut`] tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -112,13 +112,13 @@ impl Line {
         Self { text: heapless::Vec::new(), cut: false }
     }
 
-    /// Did text not fit?
+    /// Whether text did not fit.
     #[must_use]
     pub const fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// What was written so far; after [`Line::seal`] with checksum and LF.
+    /// What was written so far; after [`Line::finish`] with checksum and LF.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.text
@@ -132,11 +132,11 @@ impl Line {
     }
 
     /// Adds the checksum and the LF: the line as it goes over the wire.
-    pub fn seal(&mut self) {
+    pub fn finish(&mut self) {
         let [high, low] = checksum(&self.text).to_be_bytes();
         let digit = |nibble: u8| nibble + if nibble < 10 { b'0' } else { b'A' - 10 };
-        let seal = [b'*', digit(high >> 4), digit(high & 15), digit(low >> 4), digit(low & 15), b'\n'];
-        for byte in seal {
+        let end = [b'*', digit(high >> 4), digit(high & 15), digit(low >> 4), digit(low & 15), b'\n'];
+        for byte in end {
             // Writing text keeps this much free.
             let _ = self.text.push(byte);
         }
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_long_line_is_refused_once_and_the_next_one_is_read() {
-        for length in [121, 122, 500] {
+        for length in [LINE_LIMIT + 1, LINE_LIMIT + 2, 500] {
             let mut bytes = vec![b'x'; length];
             bytes.extend(b"\nHELLO\n");
             let got = lines(&bytes);
@@ -187,9 +187,9 @@ mod tests {
             assert_eq!(open(&got[0]), Err(WireError::Length));
             assert_eq!(got[1], b"HELLO");
         }
-        let full = [&[b'x'; 120][..], b"\r\n"].concat();
+        let full = [&[b'x'; LINE_LIMIT][..], b"\r\n"].concat();
         assert!(open(&lines(&full)[0]).is_ok());
-        let over = [&[b'x'; 120][..], b"\rx\n"].concat();
+        let over = [&[b'x'; LINE_LIMIT][..], b"\rx\n"].concat();
         assert_eq!(open(&lines(&over)[0]), Err(WireError::Length));
     }
 
@@ -204,8 +204,8 @@ mod tests {
     #[test]
     fn a_cut_checksum_is_wrong_and_not_missing() {
         let sealed = b"STATUS*2DAA";
-        assert_eq!(open(sealed), Ok(Opened { body: b"STATUS", sealed: true }));
-        assert_eq!(open(b"STATUS*2daa"), Ok(Opened { body: b"STATUS", sealed: true }));
+        assert_eq!(open(sealed), Ok(Opened { body: b"STATUS", has_checksum: true }));
+        assert_eq!(open(b"STATUS*2daa"), Ok(Opened { body: b"STATUS", has_checksum: true }));
         for end in 7..sealed.len() {
             assert_eq!(
                 open(&sealed[..end]),
@@ -216,18 +216,18 @@ mod tests {
         assert!(open(b"STATUS*2DAA7").is_err());
         assert!(open(b"STATUS*2DAA*2DAA").is_err());
         assert_eq!(open(b"STATUS*2DAB"), Err(WireError::Checksum { got: Some(0x2DAB), expected: 0x2DAA }));
-        assert_eq!(open(b"STATUS"), Ok(Opened { body: b"STATUS", sealed: false }));
+        assert_eq!(open(b"STATUS"), Ok(Opened { body: b"STATUS", has_checksum: false }));
     }
 
     #[test]
     fn a_written_line_keeps_room_for_its_checksum_and_holds_printable_ascii_only() {
         let mut line = Line::new();
-        write!(line, "{}", "é*\n\u{0}y".repeat(200)).unwrap();
+        write!(line, "{}", "é*\n\u{0}y".repeat(300)).unwrap();
         assert!(line.is_cut());
-        line.seal();
+        line.finish();
         assert_eq!(line.as_bytes().len(), LINE_LIMIT + 1);
         let (end, body) = line.as_bytes().split_last().unwrap();
         assert_eq!(*end, b'\n');
-        assert_eq!(open(body), Ok(Opened { body: &[b'y'; 115], sealed: true }));
+        assert_eq!(open(body), Ok(Opened { body: &[b'y'; LINE_LIMIT - CHECKSUM_CHARS], has_checksum: true }));
     }
 }

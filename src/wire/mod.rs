@@ -1,7 +1,8 @@
-//! The serial line, protocol version 1: what a terminal and the device say to each other.
+//! The serial line, protocol version 2: what a terminal and the device say to each other.
 //!
-//! This header is the normative grammar. The module moves no bytes itself: [`Framer`] makes lines out of
-//! bytes, [`Request`] and [`Reply`] read and write lines, and the caller owns the port (115200 baud, 8N1).
+//! This header is the normative grammar; `docs/wire.md` explains it for authors of terminals, with test vectors. The
+//! module moves no bytes itself: [`Framer`] makes lines out of bytes, [`Request`] and [`Reply`] read and write
+//! lines, and the caller owns the port (115200 baud, 8N1).
 //!
 //! # Lines
 //! A line is at most [`LINE_LIMIT`] printable ASCII characters, its checksum included, and ends with LF; one
@@ -34,41 +35,61 @@
 //! OUTCOME <k> <y>
 //! LOST <k>
 //! REPORT
-//! AUTH [answer]                   answer: 64 hex digits, HMAC-SHA256 of the nonce's 16 bytes under the key
-//! KEY <key>                       key: 64 hex digits
-//! PLAN <key=value>..              the words of `crate::plan`
-//! CLOSE
-//! ERASE
+//! AUTH                            asks for a nonce
+//! KEY <key> [proof=..]            key: 64 hex digits. Only the first key of a device needs no proof.
+//! PLAN <key=value>.. [file=..] proof=..   the words of `crate::plan`; file: 16 hex digits, the digest of the trial
+//!                                 file's meaning, zeros if absent
+//! CLOSE proof=..
+//! ERASE proof=..
 //! ```
+//! # Proofs
+//! `proof=` and 64 hex digits, the last word of a custodian command: HMAC-SHA256 under the custodian's key of
+//! the nonce's 16 bytes, the 8 bytes of the trial's id (zeros on a blank device), and every character of the line
+//! before the blank in front of `proof=`. So a proof allows one command, with these very words, for this trial.
+//! A nonce is void after one custodian command, accepted or not, after any other request, after
+//! [`NONCE_SECONDS`], and when the terminal hangs up. Three wrong proofs without a right one between them lock
+//! custodian commands until power-up; a command without proof or without a nonce does not count.
+//!
 //! # Replies
 //! ```text
-//! HELLO equipoise 1 <version> <state> [stored=<version>] [restart=power|reset|watchdog|fault]
+//! HELLO equipoise 2 <version> <state> [stored=..] [key=set|none left=..] [trial=.. file=..] [restart=..]
 //!     state: blank running closed fault foreign. `stored` comes with `foreign`: the flash was written by a firmware
-//!     of another version, `state-<number>` or `journal-<number>`, and is left as it is. `restart` says why the device last started, where the board knows;
-//!     `fault` there is a panic or a processor fault.
-//! STATUS design=.. n=.. assigned=.. unresolved=.. phase=.. looks=.. next-look=..
-//!     phase: explore measure closed. `next-look` is the patient after whom the next look falls, or `close`,
-//!     or `none` where looks are no public event (`dp-conse`, a closed trial).
+//!     of another version, `state-<number>` or `journal-<number>`, and is left as it is. `key`: has a custodian's
+//!     key been set? `left`: lifetime budget left. `trial` and `file` as in `STATUS`. `restart`: why the device last
+//!     started, where the board knows: power reset watchdog fault (a panic or a processor fault).
+//! STATUS trial=.. file=.. design=.. n=.. assigned=.. resolved=.. waiting=.. capacity=.. phase=.. looks=..
+//!     next-look=.. spent=.. left=..      (one line)
+//!     trial: 16 hex digits, drawn at random at `PLAN`. file: as sent with `PLAN`. resolved: patients whose outcome
+//!     was recorded or declared lost. waiting: assigned and not resolved, at most `capacity`. phase: explore
+//!     measure closed. next-look: the count after which the next look falls, or `close`, or `none` where looks
+//!     are no public event (`dp-conse`, a closed trial). spent, left: the device's lifetime budget of epsilon.
 //! ARM <k> <0|1>
 //! OK <k>                          an outcome or a loss is on record (now, or since an earlier request)
-//! OK                              KEY, AUTH with an answer, CLOSE, ERASE
-//! OK trial=<16 hex> claim=<claim> PLAN. trial: drawn at random for this trial, signs its reports.
+//! OK                              KEY, CLOSE, ERASE
+//! OK trial=<16 hex> claim=<claim> PLAN
 //!     claim: `pure` (the design is epsilon-private by proof) or `unproven` (`dp-conse`: the published bound does
 //!     not survive an exact audit).
-//! ROW <feature> <estimate> <low> <high> <patients>
-//!     estimate, low, high: decimals with six places. patients: noisy, as is everything in a row.
-//! END <rows> <mac> <trial>        ends a report; mac: 64 hex digits, trial: 16 hex digits
+//! ROW <feature> <estimate> <error> <low> <high> <outcomes>
+//!     estimate, its standard error, and the ends of its 95 % interval: decimals with six places. outcomes: the
+//!     number of outcomes behind it. Everything in a row is noisy.
+//! END <rows> assigned=.. resolved=.. trial=<16 hex> mac=<64 hex>     ends a report
 //! NONCE <32 hex>
 //! ERR <word> [detail]
 //! ```
 //! # The MAC of a report
-//! HMAC-SHA256 under the report key, which is HMAC-SHA256 of the 18 characters `equipoise report 1` under the
-//! custodian's key (a nonce has 16 bytes, so no answer to `AUTH` is ever a report key). What it signs:
-//! `TRIAL <16 hex>` LF, `PLAN <canonical plan>` LF, then every `ROW` line without its checksum, each followed by
-//! LF, then `END <rows>` LF. A row can neither be changed, left out nor moved to another trial.
+//! HMAC-SHA256 under the report key, which is HMAC-SHA256 of the 18 characters `equipoise report 2` under the
+//! custodian's key (what a proof signs is at least 29 bytes long, so no proof is ever a report key). What it signs:
+//! `TRIAL <16 hex>` LF, `FILE <16 hex>` LF, `PLAN <canonical plan>` LF, then every `ROW` line without its checksum,
+//! each followed by LF, then `END <rows> assigned=.. resolved=..` LF. A row can neither be changed, left out nor
+//! moved to another trial.
 //!
 //! # Errors
 //! Every word of [`Word`], with the value that was wrong and what was allowed. An error changes nothing.
+//!
+//! # Version 1
+//! A terminal of protocol version 1 finds `equipoise 2` in the reply to its `HELLO`. Its `AUTH` with an answer is a
+//! syntax error that says so; its custodian commands lack a proof. `ASSIGN`, `OUTCOME`, `LOST` and their replies
+//! are the same in both versions.
 //!
 //! # Privacy
 //! Nothing but a [`Reply`] is ever sent, and no variant can hold a raw count, sum or outcome. The device makes
@@ -83,20 +104,24 @@ mod refusal;
 mod reply;
 mod request;
 
-pub use facts::{Claim, Micro, NextLook, Restart, Row, State, Status, Stored, TrialId};
+pub use facts::{
+    Claim, FileDigest, Hello, Micro, NextLook, Restart, Row, State, Status, Stored, TrialId, TrialName,
+};
 use frame::is_text;
 pub use frame::{Framer, LINE_LIMIT, Line, Opened, checksum, open};
 use hex::hex_number;
 pub use hex::{Hex, unhex};
 pub use refusal::{Lock, Refusal, Word};
-pub use reply::Reply;
-pub use request::{Request, Tag};
+pub use reply::{Reply, protocol_of};
+pub use request::{Proof, Request, Tag, split_proof};
 
 /// The version of the protocol, as `HELLO` states it.
-pub const PROTOCOL: u8 = 1;
-/// Bytes of a challenge.
+pub const PROTOCOL: u8 = 2;
+/// Bytes of a nonce.
 pub const NONCE_BYTES: usize = 16;
-/// Bytes of a key, an answer and a report's MAC.
+/// How long a nonce is good for.
+pub const NONCE_SECONDS: u8 = 5;
+/// Bytes of a key, a proof and a report's MAC.
 pub const MAC_BYTES: usize = 32;
 
 /// Why a received line is no message.

@@ -96,8 +96,8 @@ impl Word {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Lock {
-    /// Three wrong answers to `AUTH`: custodian commands are off until power-up.
-    WrongAnswers,
+    /// Three wrong proofs: custodian commands are off until power-up.
+    WrongProofs,
     /// The device holds a trial: `PLAN` needs a blank one.
     Trial,
 }
@@ -245,13 +245,13 @@ impl fmt::Display for Refusal<'_> {
             Self::Capacity { got, features } => {
                 write!(f, " features={got} allowed 1..={features} on this device")
             }
-            Self::NotPrivate => f.write_str(" design=conse allowed dp-conse interim on a device"),
+            Self::NotPrivate => f.write_str(" design=conse allowed dp-conse interim uniform on a device"),
             Self::Unknown { patient, assigned } => write!(f, " patient={patient} allowed 1..={assigned}"),
             Self::Full { patients } => write!(f, " patients={patients}"),
             Self::Waiting { capacity } => write!(f, " waiting={capacity} send OUTCOME or LOST first"),
             Self::Early => f.write_str(" no estimate yet"),
             Self::Closed | Self::Blank => Ok(()),
-            Self::Locked(Lock::WrongAnswers) => f.write_str(" wrong answers until=power-up"),
+            Self::Locked(Lock::WrongProofs) => f.write_str(" wrong proofs until=power-up"),
             Self::Locked(Lock::Trial) => f.write_str(" trial until=ERASE"),
             Self::Auth(missing) => write!(f, " {missing}"),
             Self::Budget { epsilon, left } => write!(f, " epsilon={epsilon} left={left}"),
@@ -274,7 +274,7 @@ impl Refusal<'_> {
     pub fn write(&self, line: &mut Line) {
         // A line takes any text.
         let _ = self.compose(line);
-        line.seal();
+        line.finish();
     }
 }
 

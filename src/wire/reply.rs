@@ -2,7 +2,9 @@
 
 use core::fmt::{self, Write};
 
-use super::facts::{Claim, Micro, NextLook, Restart, Row, State, Status, Stored, TrialId};
+use super::facts::{
+    Claim, FileDigest, Hello, Micro, NextLook, Restart, Row, State, Status, Stored, TrialId, TrialName,
+};
 use super::request::Words;
 use super::{Hex, Line, MAC_BYTES, NONCE_BYTES, PROTOCOL, Refusal, WireError, Word, is_text, open, unhex};
 use crate::design::Arm;
@@ -12,17 +14,8 @@ use crate::trial::Phase;
 /// A reply line. Borrowed text is the terminal's side only: the device makes `Reply<'static>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply<'a> {
-    /// Who is there.
-    Hello {
-        /// Version of the program.
-        version: &'a str,
-        /// What it is doing.
-        state: State,
-        /// The version on flash, if the state is `foreign`.
-        stored: Option<Stored>,
-        /// Why it last started, where known.
-        restart: Option<Restart>,
-    },
+    /// The device and what it holds.
+    Hello(Hello<'a>),
     /// The public facts of the trial.
     Status(Status),
     /// The arm of a patient.
@@ -41,7 +34,7 @@ pub enum Reply<'a> {
     Done,
     /// A trial has begun.
     Planned {
-        /// Its name.
+        /// Its id.
         trial: TrialId,
         /// What is claimed of its privacy.
         claim: Claim,
@@ -52,12 +45,16 @@ pub enum Reply<'a> {
     End {
         /// How many rows there were.
         rows: u8,
-        /// The MAC over trial, plan and rows.
-        mac: [u8; MAC_BYTES],
-        /// The name of the trial.
+        /// Patients assigned.
+        assigned: u32,
+        /// Patients whose outcome was recorded or declared lost.
+        resolved: u32,
+        /// The id of the trial.
         trial: TrialId,
+        /// The MAC over trial, plan, rows and counts.
+        mac: [u8; MAC_BYTES],
     },
-    /// A challenge for the custodian.
+    /// A nonce for the custodian's proof.
     Nonce([u8; NONCE_BYTES]),
     /// Refused; nothing was changed.
     Refused(Refusal<'a>),
@@ -75,15 +72,20 @@ impl Reply<'_> {
     /// longer than everything else about it.
     fn compose(&self, f: &mut impl Write) -> fmt::Result {
         match self {
-            Self::Hello { version, state, stored, restart } => {
-                write!(f, "HELLO equipoise {PROTOCOL} {version} {}", state.name())?;
-                stored.map_or(Ok(()), |stored| write!(f, " stored={stored}"))?;
-                restart.map_or(Ok(()), |cause| write!(f, " restart={}", cause.name()))
+            Self::Hello(hello) => {
+                write!(f, "HELLO equipoise {PROTOCOL} {} {}", hello.version, hello.state.name())?;
+                hello.stored.map_or(Ok(()), |stored| write!(f, " stored={stored}"))?;
+                if let Some((key, left)) = hello.custody {
+                    write!(f, " key={} left={left}", if key { "set" } else { "none" })?;
+                }
+                hello.trial.map_or(Ok(()), |name| write!(f, " {name}"))?;
+                hello.restart.map_or(Ok(()), |cause| write!(f, " restart={}", cause.name()))
             }
             Self::Status(s) => {
-                write!(f, "STATUS design={} n={} assigned={} ", s.design, s.patients, s.assigned)?;
-                write!(f, "unresolved={} phase={} ", s.unresolved, s.phase.name())?;
-                write!(f, "looks={} next-look={}", s.looks, s.next_look)
+                write!(f, "STATUS {} design={} n={} assigned={} ", s.name, s.design, s.patients, s.assigned)?;
+                write!(f, "resolved={} waiting={} capacity={} ", s.resolved, s.waiting, s.capacity)?;
+                write!(f, "phase={} looks={} next-look={} ", s.phase.name(), s.looks, s.next_look)?;
+                write!(f, "spent={} left={}", s.spent, s.left)
             }
             Self::Arm { patient, arm } => {
                 f.write_str("ARM ")?;
@@ -97,7 +99,10 @@ impl Reply<'_> {
             Self::Done => f.write_str("OK"),
             Self::Planned { trial, claim } => write!(f, "OK trial={trial} claim={}", claim.name()),
             Self::Row(row) => write!(f, "{row}"),
-            Self::End { rows, mac, trial } => write!(f, "END {rows} {} {trial}", Hex(mac)),
+            Self::End { rows, assigned, resolved, trial, mac } => {
+                write!(f, "END {rows} assigned={assigned} resolved={resolved} ")?;
+                write!(f, "trial={trial} mac={}", Hex(mac))
+            }
             Self::Nonce(nonce) => write!(f, "NONCE {}", Hex(nonce)),
             Self::Refused(refusal) => refusal.compose(f),
         }
@@ -117,7 +122,7 @@ impl<'a> Reply<'a> {
     pub fn write(&self, line: &mut Line) {
         // A line takes any text.
         let _ = self.compose(line);
-        line.seal();
+        line.finish();
     }
 
     /// Reads a reply line, on the terminal's side.
@@ -126,11 +131,11 @@ impl<'a> Reply<'a> {
     /// What is wrong with the line; a missing checksum too, for replies always carry one.
     pub fn parse(line: &'a [u8]) -> Result<Self, WireError> {
         let opened = open(line)?;
-        if !opened.sealed {
+        if !opened.has_checksum {
             return Err(WireError::Checksum { got: None, expected: super::checksum(line) });
         }
         let mut words = Words::new(opened.body);
-        words.allowed = "a reply of protocol version 1";
+        words.allowed = "a reply of protocol version 2";
         let bad = words.error(opened.body);
         let reply = Self::read(&mut words)?.ok_or(bad)?;
         words.end(reply)
@@ -152,16 +157,14 @@ impl<'a> Reply<'a> {
             b"ROW" => {
                 let Ok(feature) = u8::try_from(words.number()?) else { return Ok(None) };
                 let mut micro = || Micro::parse(words.next_word());
-                let (Some(estimate), Some(low), Some(high)) = (micro(), micro(), micro()) else {
+                let (Some(estimate), Some(error), Some(low), Some(high)) =
+                    (micro(), micro(), micro(), micro())
+                else {
                     return Ok(None);
                 };
-                Some(Self::Row(Row { feature, estimate, low, high, patients: words.number()? }))
+                Some(Self::Row(Row { feature, estimate, error, low, high, outcomes: words.number()? }))
             }
-            b"END" => {
-                let Ok(rows) = u8::try_from(words.number()?) else { return Ok(None) };
-                let (mac, trial) = (words.hex_if_any()?, words.hex_if_any()?);
-                mac.zip(trial).map(|(mac, trial)| Self::End { rows, mac, trial: TrialId(trial) })
-            }
+            b"END" => Self::read_end(words),
             b"NONCE" => words.hex_if_any()?.map(Self::Nonce),
             b"ERR" => {
                 let word = words.next_word();
@@ -186,6 +189,13 @@ impl<'a> Reply<'a> {
         Words::new(word).number().ok().map(|patient| Self::Recorded { patient })
     }
 
+    fn read_end(words: &mut Words<'a>) -> Option<Self> {
+        let rows = u8::try_from(words.number().ok()?).ok()?;
+        let (assigned, resolved) = (words.count("assigned")?, words.count("resolved")?);
+        let (trial, mac) = (TrialId(words.hex("trial")?), words.hex("mac")?);
+        Some(Self::End { rows, assigned, resolved, trial, mac })
+    }
+
     fn read_hello(words: &mut Words<'a>) -> Option<Self> {
         let known = words.next_word() == b"equipoise" && words.number() == Ok(PROTOCOL.into());
         let version = core::str::from_utf8(words.next_word()).ok()?;
@@ -193,26 +203,33 @@ impl<'a> Reply<'a> {
             return None;
         }
         let state = State::named(words.next_word())?;
-        let mut word = words.next_word();
-        let stored = match word.strip_prefix(b"stored=") {
-            None => None,
-            Some(text) => {
-                word = words.next_word();
-                Some(Stored::parse(text)?)
-            }
-        };
-        let restart = match word {
-            b"" => None,
-            word => Some(Restart::named(word.strip_prefix(b"restart=")?)?),
-        };
-        Some(Self::Hello { version, state, stored, restart })
+        let stored = words.value_if_any("stored").map(Stored::parse);
+        let custody = words.value_if_any("key").map(|set| match set {
+            b"set" => Some((true, words.micro("left")?)),
+            b"none" => Some((false, words.micro("left")?)),
+            _ => None,
+        });
+        let trial = words
+            .value_if_any("trial")
+            .map(|id| Some(TrialName { id: TrialId(unhex(id)?), file: FileDigest(words.hex("file")?) }));
+        let restart = words.value_if_any("restart").map(Restart::named);
+        Some(Self::Hello(Hello {
+            version,
+            state,
+            stored: optional(stored)?,
+            custody: optional(custody)?,
+            trial: optional(trial)?,
+            restart: optional(restart)?,
+        }))
     }
 
     fn read_status(words: &mut Words<'a>) -> Option<Self> {
+        let name = TrialName { id: TrialId(words.hex("trial")?), file: FileDigest(words.hex("file")?) };
         let design = words.value("design")?;
         let design = Design::ALL.into_iter().find(|known| known.name().as_bytes() == design)?;
         let (patients, assigned) = (words.count("n")?, words.count("assigned")?);
-        let unresolved = words.count("unresolved")?;
+        let (resolved, waiting) = (words.count("resolved")?, words.count("waiting")?);
+        let capacity = words.count("capacity")?;
         let phase = words.value("phase")?;
         let phases = [Phase::Explore, Phase::Measure, Phase::Closed];
         let phase = phases.into_iter().find(|known| known.name().as_bytes() == phase)?;
@@ -220,10 +237,41 @@ impl<'a> Reply<'a> {
         let next_look = match words.value("next-look")? {
             b"close" => NextLook::AtClose,
             b"none" => NextLook::None,
-            patient => NextLook::After(Words::new(patient).number().ok()?),
+            count => NextLook::After(Words::new(count).number().ok()?),
         };
-        Some(Self::Status(Status { design, patients, assigned, unresolved, phase, looks, next_look }))
+        let (spent, left) = (words.micro("spent")?, words.micro("left")?);
+        Some(Self::Status(Status {
+            name,
+            design,
+            patients,
+            assigned,
+            resolved,
+            waiting,
+            capacity,
+            phase,
+            looks,
+            next_look,
+            spent,
+            left,
+        }))
     }
+}
+
+/// An optional field: absent, or there and good.
+fn optional<T>(field: Option<Option<T>>) -> Option<Option<T>> {
+    match field {
+        None => Some(None),
+        Some(None) => None,
+        Some(good) => Some(good),
+    }
+}
+
+/// The protocol version in the reply to `HELLO` of any equipoise device.
+#[must_use]
+pub fn protocol_of(line: &[u8]) -> Option<u32> {
+    let mut words = Words::new(open(line).ok()?.body);
+    let hello = words.next_word() == b"HELLO" && words.next_word() == b"equipoise";
+    words.number().ok().filter(|_| hello)
 }
 
 /// Writes a number. By subtraction: a small machine has no divider.
@@ -250,7 +298,23 @@ impl<'a> Words<'a> {
         self.next_word().strip_prefix(key.as_bytes())?.strip_prefix(b"=")
     }
 
+    /// The same, where the word may be absent.
+    fn value_if_any(&mut self, key: &str) -> Option<&'a [u8]> {
+        let mut ahead = *self;
+        let value = ahead.value(key)?;
+        *self = ahead;
+        Some(value)
+    }
+
     fn count(&mut self, key: &str) -> Option<u32> {
         Words::new(self.value(key)?).number().ok()
+    }
+
+    fn micro(&mut self, key: &str) -> Option<Micro> {
+        Micro::parse(self.value(key)?)
+    }
+
+    fn hex<const N: usize>(&mut self, key: &str) -> Option<[u8; N]> {
+        unhex(self.value(key)?)
     }
 }

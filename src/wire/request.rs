@@ -3,7 +3,7 @@
 use core::fmt::{self, Write};
 use core::str::FromStr;
 
-use super::{Hex, Line, MAC_BYTES, WireError, excerpt, hex_number, is_text, open, unhex};
+use super::{FileDigest, Hex, Line, MAC_BYTES, WireError, excerpt, hex_number, is_text, open, unhex};
 use crate::plan::{Plan, PlanError};
 
 /// Hex digits of a tag.
@@ -57,37 +57,74 @@ pub enum Request {
     },
     /// The estimates.
     Report,
-    /// A challenge, please.
+    /// A nonce for a custodian command.
     Challenge,
-    /// The answer to the challenge.
-    Answer([u8; MAC_BYTES]),
     /// A new key of the custodian.
     Key([u8; MAC_BYTES]),
     /// A new trial.
-    Plan(Plan),
+    Plan {
+        /// Its parameters.
+        plan: Plan,
+        /// The digest of its trial file.
+        file: FileDigest,
+    },
     /// The end of the trial.
     Close,
     /// Wipe the trial.
     Erase,
 }
 
+/// A proof that a custodian command comes from the holder of the key.
+pub type Proof = [u8; MAC_BYTES];
+
+/// How a proof is written, behind the command.
+const PROOF: &[u8] = b" proof=";
+const PROOF_CHARS: usize = PROOF.len() + 2 * MAC_BYTES;
+
+/// Splits what stands before the checksum into the request and its proof, if it has one.
+#[must_use]
+pub fn split_proof(body: &[u8]) -> (&[u8], Option<Proof>) {
+    let split = body.split_last_chunk::<PROOF_CHARS>();
+    let proof = split.and_then(|(_, word)| unhex(word.strip_prefix(PROOF)?));
+    match (split, proof) {
+        (Some((text, _)), Some(proof)) => (text, Some(proof)),
+        _ => (body, None),
+    }
+}
+
 const VERBS: &str = "HELLO STATUS ASSIGN OUTCOME LOST REPORT AUTH KEY PLAN CLOSE ERASE";
 
 impl Request {
-    /// Reads a line as the [`Framer`](super::Framer) gives it: length, checksum if there, grammar.
+    /// Reads a line as the [`Framer`](super::Framer) gives it: length, checksum if there, grammar. A proof is not
+    /// checked.
     ///
     /// # Errors
     /// What is wrong with the line.
     pub fn parse(line: &[u8]) -> Result<Self, WireError> {
-        Self::parse_body(open(line)?.body)
+        let (text, proof) = split_proof(open(line)?.body);
+        Self::parse_text(text, proof.is_some())
     }
 
-    /// Reads what stands before the checksum.
+    /// Reads what stands before the proof and the checksum; only a custodian command may have a proof.
     ///
     /// # Errors
     /// `Syntax`, or `Plan` for a plan with a bad value.
-    pub fn parse_body(body: &[u8]) -> Result<Self, WireError> {
-        let mut words = Words::new(body);
+    pub fn parse_text(text: &[u8], proved: bool) -> Result<Self, WireError> {
+        let request = Self::parse_words(text)?;
+        if proved && !request.is_custodians() {
+            return Err(WireError::Syntax { got: excerpt(b"proof"), allowed: "KEY PLAN CLOSE ERASE" });
+        }
+        Ok(request)
+    }
+
+    /// Whether this is a command of the custodian, which needs a proof.
+    #[must_use]
+    pub const fn is_custodians(&self) -> bool {
+        matches!(self, Self::Key(_) | Self::Plan { .. } | Self::Close | Self::Erase)
+    }
+
+    fn parse_words(text: &[u8]) -> Result<Self, WireError> {
+        let mut words = Words::new(text);
         let verb = words.next_word();
         words.allowed = "a verb alone";
         let request = match verb {
@@ -108,22 +145,24 @@ impl Request {
                 Self::Lost { patient: words.number()? }
             }
             b"AUTH" => {
-                words.allowed = "AUTH [64 hex digits]";
-                words.hex_if_any()?.map_or(Self::Challenge, Self::Answer)
+                words.allowed = "AUTH alone: since protocol 2 the proof is the last word of the command";
+                Self::Challenge
             }
             b"KEY" => {
-                words.allowed = "KEY <64 hex digits>";
+                words.allowed = "KEY <64 hex digits> [proof=<64 hex digits>]";
                 Self::Key(words.hex_if_any()?.ok_or(words.error(b""))?)
             }
             b"PLAN" => {
-                words.allowed = "PLAN <key=value>..";
-                return words.plan().map(Self::Plan);
+                words.allowed = "PLAN <key=value>.. [file=<16 hex digits>] proof=<64 hex digits>";
+                return words.plan();
             }
             b"HELLO" => Self::Hello,
             b"STATUS" => Self::Status,
             b"REPORT" => Self::Report,
-            b"CLOSE" => Self::Close,
-            b"ERASE" => Self::Erase,
+            b"CLOSE" | b"ERASE" => {
+                words.allowed = "CLOSE or ERASE with proof=<64 hex digits>";
+                if verb == b"CLOSE" { Self::Close } else { Self::Erase }
+            }
             _ => return Err(WireError::Syntax { got: excerpt(verb), allowed: VERBS }),
         };
         words.end(request)
@@ -133,9 +172,19 @@ impl Request {
     /// can be, with several long fractions).
     #[must_use]
     pub fn to_line(&self) -> Option<Line> {
+        Self::line(format_args!("{self}"))
+    }
+
+    /// The same with a proof.
+    #[must_use]
+    pub fn to_proved_line(&self, proof: &Proof) -> Option<Line> {
+        Self::line(format_args!("{self} proof={}", Hex(proof)))
+    }
+
+    fn line(text: fmt::Arguments<'_>) -> Option<Line> {
         let mut line = Line::new();
-        let _ = write!(line, "{self}");
-        line.seal();
+        let _ = line.write_fmt(text);
+        line.finish();
         (!line.is_cut()).then_some(line)
     }
 }
@@ -154,9 +203,9 @@ impl fmt::Display for Request {
             Self::Lost { patient } => write!(f, "LOST {patient}"),
             Self::Report => f.write_str("REPORT"),
             Self::Challenge => f.write_str("AUTH"),
-            Self::Answer(mac) => write!(f, "AUTH {}", Hex(mac)),
             Self::Key(key) => write!(f, "KEY {}", Hex(key)),
-            Self::Plan(plan) => write!(f, "PLAN {plan}"),
+            Self::Plan { plan, file: FileDigest::NONE } => write!(f, "PLAN {plan}"),
+            Self::Plan { plan, file } => write!(f, "PLAN {plan} file={file}"),
             Self::Close => f.write_str("CLOSE"),
             Self::Erase => f.write_str("ERASE"),
         }
@@ -164,6 +213,7 @@ impl fmt::Display for Request {
 }
 
 /// The words of a line, one by one; a missing word is empty.
+#[derive(Clone, Copy)]
 pub(super) struct Words<'a> {
     rest: &'a [u8],
     /// What the grammar allows, for the error.
@@ -258,10 +308,17 @@ impl<'a> Words<'a> {
         self.wrong()
     }
 
-    fn plan(&mut self) -> Result<Plan, WireError> {
-        Plan::parse(self.rest()?).map_err(|error| match error {
+    fn plan(&mut self) -> Result<Request, WireError> {
+        let text = self.rest()?;
+        let digest = text.rsplit_once(" file=").map(|(plan, digits)| (plan, unhex(digits.as_bytes())));
+        let (text, file) = match digest {
+            Some((plan, Some(digest))) => (plan, FileDigest(digest)),
+            _ => (text, FileDigest::NONE),
+        };
+        let plan = Plan::parse(text).map_err(|error| match error {
             PlanError::Unknown(word) => self.error(word.as_bytes()),
             other => WireError::Plan(other),
-        })
+        })?;
+        Ok(Request::Plan { plan, file })
     }
 }

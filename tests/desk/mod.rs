@@ -6,13 +6,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
-use equipoise::device::custody::Key;
+use equipoise::device::auth::CustodianKey;
 use equipoise::device::generator::{Generator, Seeded};
 use equipoise::device::health::{Entropy, Repeatable};
-use equipoise::device::{Device, Held, Rest};
+use equipoise::device::{Device, DeviceState, Rest};
 use equipoise::journal::JournalFlash;
 use equipoise::testkit::strict_flash::StrictFlash;
-use equipoise::wire::{Reply, Request, checksum};
+use equipoise::wire::{Hex, Reply, Request, TrialId, checksum, unhex};
 
 pub const PAGE: usize = 1024;
 pub const PAGES: usize = 16;
@@ -59,7 +59,7 @@ impl MultiwriteNorFlash for Flash {}
 impl JournalFlash for Flash {}
 
 pub struct Desk<E = Repeatable, G = Generator> {
-    pub device: Device<Box<Held<4, 8>>, Flash, E, G>,
+    pub device: Device<Box<DeviceState<4, 8>>, Flash, E, G>,
     pub flash: Flash,
 }
 
@@ -85,19 +85,20 @@ impl Desk {
 
 impl<E: Entropy, G: Seeded> Desk<E, G> {
     pub fn on(flash: Flash, entropy: E) -> Self {
-        let device = Device::new(Box::new(Held::BLANK), flash.clone(), entropy, None);
+        let device = Device::new(Box::new(DeviceState::BLANK), flash.clone(), entropy, None);
         Self { device, flash }
     }
 
     pub fn provision(&mut self, plan: &str) {
         assert_eq!(self.ask(&Request::Key(KEY).to_string()), "OK");
-        assert!(self.ask(plan).starts_with("OK trial="));
+        let planned = self.order(plan);
+        assert!(planned.starts_with("OK trial="), "{planned}");
     }
 
     /// The bytes sent in answer to a line as it is.
     pub fn send(&mut self, line: &[u8]) -> Vec<u8> {
         let mut sent = Vec::new();
-        self.device.handle_line(line, &mut |reply| sent.extend_from_slice(reply));
+        self.device.handle_line(line, &mut |_, reply| sent.extend_from_slice(reply));
         sent
     }
 
@@ -126,13 +127,27 @@ impl<E: Entropy, G: Seeded> Desk<E, G> {
 
     pub fn challenge(&mut self) -> [u8; 16] {
         let nonce = self.ask("AUTH");
-        equipoise::wire::unhex(nonce.strip_prefix("NONCE ").unwrap().as_bytes()).unwrap()
+        unhex(nonce.strip_prefix("NONCE ").unwrap().as_bytes()).unwrap()
     }
 
-    /// Opens the next custodian command.
-    pub fn auth(&mut self) {
-        let answer = Key::new(KEY).answer(&self.challenge());
-        assert_eq!(self.ask(&Request::Answer(answer).to_string()), "OK");
+    /// The id of the trial on the device; zeros on a blank one.
+    pub fn trial(&mut self) -> TrialId {
+        match Reply::parse(self.send(sealed("HELLO").as_bytes()).trim_ascii_end()).unwrap() {
+            Reply::Hello(hello) => hello.trial.map_or(TrialId::NONE, |name| name.id),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A custodian command with its proof, for the device as it is; the next request must be this one.
+    pub fn proved(&mut self, line: &str) -> String {
+        let (trial, nonce) = (self.trial(), self.challenge());
+        format!("{line} proof={}", Hex(&CustodianKey::new(KEY).proof(&nonce, trial, line.as_bytes())))
+    }
+
+    /// Sends a custodian command with its proof.
+    pub fn order(&mut self, line: &str) -> String {
+        let line = self.proved(line);
+        self.ask(&line)
     }
 
     pub fn settle(&mut self) {

@@ -1,9 +1,8 @@
-//! Both ends of a conversation: requests with checksums, replies checked, and the custodian's answer.
+//! Both ends of a conversation: requests with checksums, replies checked, and the custodian's proofs.
 
 use crate::emulator::Emulator;
-use equipoise::wire::{Reply, checksum};
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use equipoise::testkit::order;
+use equipoise::wire::checksum;
 
 /// The custodian's key.
 pub const KEY: [u8; 32] = *b"the custodian of the trial on Q1";
@@ -18,13 +17,6 @@ pub fn sealed(request: &str) -> String {
     format!("{request}*{:04X}", checksum(request.as_bytes()))
 }
 
-/// The answer to a challenge.
-pub fn response(nonce: &[u8]) -> String {
-    let mut mac = Hmac::<Sha256>::new_from_slice(&KEY).unwrap();
-    mac.update(nonce);
-    hex(&mac.finalize().into_bytes())
-}
-
 impl Emulator {
     /// Sends a request with its checksum; the reply without its own, which must be right.
     pub fn request(&mut self, request: &str) -> String {
@@ -37,10 +29,18 @@ impl Emulator {
         assert_eq!(self.request(request), reply, "to {request}");
     }
 
+    /// The reply to `HELLO` must name this state and this cause of restart.
+    pub fn expect_hello(&mut self, state: &str, restart: &str) {
+        let hello = self.request("HELLO");
+        let good =
+            hello.starts_with(&format!("HELLO equipoise 2 0.1.0 {state} ")) && hello.ends_with(restart);
+        assert!(good, "{hello}");
+    }
+
     /// Sets the key and starts a trial.
     pub fn begin(&mut self, plan: &str) {
         self.expect(&format!("KEY {}", hex(&KEY)), "OK");
-        let reply = self.request(&format!("PLAN {plan}"));
+        let reply = order(KEY, &format!("PLAN {plan}"), |line| self.request(line));
         assert!(reply.starts_with("OK trial="), "{reply}");
     }
 
@@ -56,12 +56,7 @@ impl Emulator {
 
     /// Carries out a custodian's command.
     pub fn as_custodian(&mut self, command: &str) {
-        let challenge = self.request("AUTH");
-        let Ok(Reply::Nonce(nonce)) = Reply::parse(sealed(&challenge).as_bytes()) else {
-            panic!("{challenge}")
-        };
-        self.expect(&format!("AUTH {}", response(&nonce)), "OK");
-        self.expect(command, "OK");
+        assert_eq!(order(KEY, command, |line| self.request(line)), "OK", "{command}");
     }
 
     /// The lines of a report, up to its end.

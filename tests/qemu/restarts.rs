@@ -45,8 +45,7 @@ impl Known {
 
     /// The board must know what the terminal knows, and at most the one request more that got no reply.
     fn check(&self, board: &mut Emulator) {
-        let (assigned, unresolved) = (board.status("assigned"), board.status("unresolved"));
-        let resolved = assigned - unresolved;
+        let (assigned, resolved) = (board.status("assigned"), board.status("resolved"));
         assert!(
             assigned == self.assigned || assigned == self.assigned + 1,
             "{assigned} of {}",
@@ -97,7 +96,7 @@ fn a_reset_at_any_moment_loses_nothing() {
         }
         board.reset();
         board.resynchronise();
-        board.expect("HELLO", "HELLO equipoise 1 0.1.0 running restart=reset");
+        board.expect_hello("running", "restart=reset");
         known.check(&mut board);
     }
 }
@@ -121,11 +120,11 @@ fn after_a_panic_or_a_fault_the_board_comes_back_says_so_and_has_sent_nothing() 
         let (mut board, known) = crash(drill);
         // What is sent too early may go down with the board; nothing but errors may come back.
         board.resynchronise();
-        board.expect("HELLO", "HELLO equipoise 1 0.1.0 running restart=fault");
+        board.expect_hello("running", "restart=fault");
         known.check(&mut board);
         board.reset();
         board.resynchronise();
-        board.expect("HELLO", "HELLO equipoise 1 0.1.0 running restart=reset");
+        board.expect_hello("running", "restart=reset");
     }
 }
 
@@ -137,7 +136,7 @@ fn a_hung_board_answers_nothing_and_a_reset_brings_everything_back() {
     assert_eq!(board.line_within(Duration::from_millis(500)), None);
     board.reset();
     board.resynchronise();
-    board.expect("HELLO", "HELLO equipoise 1 0.1.0 running restart=reset");
+    board.expect_hello("running", "restart=reset");
     known.check(&mut board);
 }
 

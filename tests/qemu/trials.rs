@@ -73,7 +73,7 @@ fn sixty_four_features_and_128_waiting_patients_fit_in_16_kb() {
     for k in 1..=128 {
         board.assign(k, k % 64);
     }
-    assert_eq!(board.status("unresolved"), 128);
+    assert_eq!(board.status("waiting"), 128);
     let full = board.request("ASSIGN 129 0");
     assert!(full.starts_with("ERR full"), "{full}");
     for k in 1..=128 {

@@ -1,12 +1,13 @@
 //! The board and a host, given the same noise and the same requests, say the same: byte for byte.
 
-use crate::bedside::{Dice, KEY, hex, response, sealed, tag};
+use crate::bedside::{Dice, KEY, hex, sealed, tag};
 use crate::emulator::{Emulator, Firmware};
 use crate::rehearsal::Rehearsal;
 use equipoise::device::health::Entropy;
-use equipoise::device::{Device, Held, Rest};
+use equipoise::device::{Device, DeviceState, Rest};
+use equipoise::testkit::order;
 use equipoise::testkit::strict_flash::StrictFlash;
-use equipoise::wire::{Reply, Restart};
+use equipoise::wire::Restart;
 
 const PATIENTS: u32 = 2000;
 const PAGE: usize = 1024;
@@ -24,10 +25,10 @@ trait Twin {
     fn answer(&mut self, request: &str) -> String;
 }
 
-impl Twin for Device<Box<Held>, StrictFlash<PAGE>, Rehearsed> {
+impl Twin for Device<Box<DeviceState>, StrictFlash<PAGE>, Rehearsed> {
     fn answer(&mut self, request: &str) -> String {
         let mut reply = Vec::new();
-        self.handle_line(sealed(request).as_bytes(), &mut |line| reply.extend(line));
+        self.handle_line(sealed(request).as_bytes(), &mut |_, line| reply.extend(line));
         while self.rest() != Rest::Idle {}
         String::from_utf8(reply).unwrap()
     }
@@ -49,9 +50,11 @@ impl Twin for Emulator {
 fn transcript(twin: &mut impl Twin, design: &str) -> Vec<String> {
     let mut dice = Dice(2024);
     let mut said = vec![twin.answer("HELLO"), twin.answer(&format!("KEY {}", hex(&KEY)))];
-    said.push(
-        twin.answer(&format!("PLAN design={design} features=5 patients={PATIENTS} scale=3 epsilon=3/2")),
-    );
+    let plan = format!("PLAN design={design} features=5 patients={PATIENTS} scale=3 epsilon=3/2");
+    order(KEY, &plan, |line| {
+        said.push(twin.answer(line));
+        said.last().cloned().unwrap_or_default()
+    });
     let mut waiting = Vec::new();
     for k in 1..=PATIENTS {
         said.push(twin.answer(&format!("ASSIGN {k} {} {}", dice.roll(5), tag(k))));
@@ -66,12 +69,11 @@ fn transcript(twin: &mut impl Twin, design: &str) -> Vec<String> {
             said.push(twin.answer("STATUS"));
         }
     }
-    let challenge = twin.answer("AUTH");
-    let Ok(Reply::Nonce(nonce)) = Reply::parse(challenge.trim_end().as_bytes()) else {
-        panic!("{challenge}")
-    };
-    said.extend([challenge, twin.answer(&format!("AUTH {}", response(&nonce)))]);
-    said.extend(["CLOSE", "REPORT", "STATUS", "HELLO"].map(|request| twin.answer(request)));
+    order(KEY, "CLOSE", |line| {
+        said.push(twin.answer(line));
+        said.last().cloned().unwrap_or_default()
+    });
+    said.extend(["REPORT", "STATUS", "HELLO"].map(|request| twin.answer(request)));
     said
 }
 
@@ -80,7 +82,7 @@ fn board_and_host_say_the_same_over_2000_patients() {
     for design in ["dp-conse", "interim"] {
         let flash = StrictFlash::<PAGE>::new(64, 0);
         let restart = Some(Restart::Reset);
-        let mut host = Device::new(Box::new(Held::BLANK), flash, Rehearsed(Rehearsal::START), restart);
+        let mut host = Device::new(Box::new(DeviceState::BLANK), flash, Rehearsed(Rehearsal::START), restart);
         let expected = transcript(&mut host, design);
         let board = transcript(&mut Emulator::boot(Firmware::Test), design);
         for (i, (board, host)) in board.iter().zip(&expected).enumerate() {

@@ -202,7 +202,7 @@ pub fn status(args: &StatusArgs) -> Result<(), CliError> {
     say(&if args.json {
         let line = serde_json::json!({
             "state": hello.state.name(), "version": hello.version, "design": status.design.name(),
-            "patients": status.patients, "assigned": status.assigned, "unresolved": status.unresolved,
+            "patients": status.patients, "assigned": status.assigned, "unresolved": status.waiting,
             "phase": status.phase.name(), "looks": status.looks, "next_look": next,
         });
         format!("{line}\n")
@@ -213,7 +213,7 @@ pub fn status(args: &StatusArgs) -> Result<(), CliError> {
             status.design,
             status.assigned,
             status.patients,
-            status.unresolved,
+            status.waiting,
             status.phase.name(),
             status.looks,
             next.map_or_else(

@@ -14,7 +14,7 @@ use crate::host::terminal::keys::Key;
 use crate::host::terminal::log::{Event, Log};
 use crate::host::terminal::place;
 use crate::host::terminal::trial_file::TrialFile;
-use crate::wire::{Claim, Request, State, Status};
+use crate::wire::{Claim, FileDigest, Request, State, Status};
 
 /// `equipoise keygen`
 #[derive(Debug, clap::Args)]
@@ -76,10 +76,11 @@ pub struct ProvisionArgs {
 pub fn provision(args: &ProvisionArgs) -> Result<(), CliError> {
     let trial = TrialFile::read(&args.trial)?;
     let key = Key::read(&args.custodian.key_file)?;
-    let begun = custodian::provision(&mut args.custodian.device.client(), &trial.plan, &key)?;
-    let name = begun.trial.map_or_else(|| "unknown".to_owned(), |trial| trial.to_string());
+    let file = FileDigest(trial.digest());
+    let begun = custodian::provision(&mut args.custodian.device.client(), &trial.plan, file, &key)?;
+    let name = begun.trial;
     let answered = format!("OK trial={name} claim={}", begun.claim.name());
-    args.custodian.note(&Request::Plan(trial.plan).to_string(), &answered)?;
+    args.custodian.note(&Request::Plan { plan: trial.plan, file }.to_string(), &answered)?;
     if let Err(error) = keep_copy(&args.trial) {
         eprintln!("equipoise: no copy of the trial file was kept ({error}): name it with --trial");
     }
@@ -137,7 +138,7 @@ pub fn close(args: &CloseArgs) -> Result<(), CliError> {
 
 /// What a close does, in words.
 fn closing(status: &Status) -> String {
-    let Status { patients, assigned, unresolved, .. } = status;
+    let Status { patients, assigned, waiting: unresolved, .. } = status;
     let mut text = format!(
         "Closing the trial cannot be taken back. Enrolled: {assigned} of {patients} patients. \
          Waiting for an outcome: {unresolved}; they will count as lost.\n"
@@ -183,7 +184,7 @@ pub fn erase(args: &EraseArgs) -> Result<(), CliError> {
     let mut client = args.custodian.device.client();
     let status = trial_on(&mut client)?;
     let running = state(&mut client)? != State::Closed;
-    let Status { patients, assigned, unresolved, .. } = status;
+    let Status { patients, assigned, waiting: unresolved, .. } = status;
     let loss = if running {
         "The trial is still RUNNING: all its outcomes and any estimate will be gone"
     } else {

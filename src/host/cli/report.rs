@@ -10,6 +10,7 @@ use crate::host::terminal::bedside::failure;
 use crate::host::terminal::failure::Failure;
 use crate::host::terminal::keys::Key;
 use crate::host::terminal::report::{self, Effects, Format};
+use crate::wire::FileDigest;
 
 /// `equipoise report`
 #[derive(Debug, clap::Args)]
@@ -50,7 +51,9 @@ pub fn report(args: &ReportArgs) -> Result<(), CliError> {
     let mut client = args.device.client();
     let report = client.report().map_err(failure)?;
     let status = client.status().map_err(failure)?;
-    let verified = key.zip(trial.as_ref()).map(|(key, trial)| key.signed(&trial.plan, &report));
+    let verified = key
+        .zip(trial.as_ref())
+        .map(|(key, trial)| key.signed(&trial.plan, FileDigest(trial.digest()), &report));
     let effects = Effects::new(&report, &status, trial.as_ref());
     let text = report::write(args.format, &effects, &report, trial.as_ref(), verified);
     match &args.output {

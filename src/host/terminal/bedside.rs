@@ -345,7 +345,7 @@ impl Bedside {
         });
         let answered = answer.map_err(failure)?;
         let after = self.status();
-        let resolved = |status: &Status| status.assigned.saturating_sub(status.unresolved);
+        let resolved = |status: &Status| status.resolved;
         let (code, patient) = (known.clone().unwrap_or_default(), number);
         if after.as_ref().is_ok_and(|after| resolved(after) <= resolved(&before)) {
             self.note(Event::AlreadyRecorded { code, patient, answered })?;

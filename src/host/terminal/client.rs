@@ -17,7 +17,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::link::{self, Link, LinkError, Port};
-use crate::wire::{Framer, LINE_LIMIT, Reply, Request, Row, State, Status, TrialId, Word};
+use crate::wire::{
+    Framer, LINE_LIMIT, Line, MAC_BYTES, Micro, NONCE_BYTES, Proof, Reply, Request, Row, State, Status,
+    Stored, TrialId, TrialName, Word, protocol_of,
+};
 
 /// How long one copy of a request waits for its answer.
 const PATIENCE: Duration = Duration::from_millis(1000);
@@ -25,9 +28,9 @@ const PATIENCE: Duration = Duration::from_millis(1000);
 const TRIES: u32 = 4;
 /// Bytes of one read.
 const CHUNK: usize = 256;
-/// Unreadable bytes after which a line counts as babble.
-const BABBLE: usize = 8;
-/// How much of what a stranger says is kept.
+/// Fewer bytes than this are not judged as text.
+const GARBAGE: usize = 8;
+/// How much of what another device says is kept.
 const HEARD: usize = 256;
 
 /// Where the line comes from.
@@ -67,6 +70,12 @@ pub struct Hello {
     pub version: String,
     /// What it is doing.
     pub state: State,
+    /// The version on flash, if the state is `foreign`.
+    pub stored: Option<Stored>,
+    /// Whether a custodian's key is set, and the lifetime budget left.
+    pub custody: Option<(bool, Micro)>,
+    /// The trial it holds.
+    pub trial: Option<TrialName>,
 }
 
 /// A report as the device sent it.
@@ -74,10 +83,14 @@ pub struct Hello {
 pub struct Report {
     /// One row a feature that has an estimate.
     pub rows: Vec<Row>,
-    /// The MAC over trial, plan and rows.
-    pub mac: [u8; crate::wire::MAC_BYTES],
-    /// The name of the trial.
+    /// Patients assigned when it was made.
+    pub assigned: u32,
+    /// Patients whose outcome was recorded or declared lost.
+    pub resolved: u32,
+    /// The id of the trial.
     pub trial: TrialId,
+    /// The MAC over trial, plan, rows and counts.
+    pub mac: [u8; MAC_BYTES],
 }
 
 struct Open {
@@ -173,9 +186,31 @@ impl Client {
     pub fn ask<T>(
         &mut self,
         request: &Request,
+        take: impl FnMut(&Reply<'_>) -> Option<T>,
+    ) -> Result<T, AskError> {
+        self.ask_line(request.to_line(), take)
+    }
+
+    /// The same for a custodian command with its proof. A refusal that is not certain may be that of a second copy,
+    /// because the first one used the nonce up.
+    ///
+    /// # Errors
+    /// The device refused, or none answered.
+    pub fn ask_with_proof<T>(
+        &mut self,
+        request: &Request,
+        proof: &Proof,
+        take: impl FnMut(&Reply<'_>) -> Option<T>,
+    ) -> Result<T, AskError> {
+        self.ask_line(request.to_proved_line(proof), take)
+    }
+
+    fn ask_line<T>(
+        &mut self,
+        line: Option<Line>,
         mut take: impl FnMut(&Reply<'_>) -> Option<T>,
     ) -> Result<T, AskError> {
-        let line = request.to_line().ok_or_else(|| AskError::Refused {
+        let line = line.ok_or_else(|| AskError::Refused {
             word: Word::Length,
             detail: "the request does not fit one line".to_owned(),
             certain: true,
@@ -222,6 +257,36 @@ impl Client {
         })
     }
 
+    /// A nonce for the next custodian command. It is the answer to the only copy of its request, or the proof made of
+    /// it might be wrong, which the device counts.
+    ///
+    /// # Errors
+    /// The device refused, or none answered.
+    pub fn challenge(&mut self) -> Result<[u8; NONCE_BYTES], AskError> {
+        for _ in 0..TRIES {
+            let nonce = self.ask(&Request::Challenge, |reply| match reply {
+                Reply::Nonce(nonce) => Some(*nonce),
+                _ => None,
+            })?;
+            if self.open.as_ref().is_some_and(|open| !open.stale) {
+                return Ok(nonce);
+            }
+        }
+        Err(LinkError::Silent(self.port().unwrap_or_default().to_owned()).into())
+    }
+
+    /// Whether the port belongs to this user or to the system, so that a key may be sent to it.
+    ///
+    /// # Errors
+    /// It belongs to another user.
+    pub fn check_owner(&mut self) -> Result<(), LinkError> {
+        self.connect()?;
+        match (&self.source, &self.open) {
+            (Source::Port(_), Some(open)) => link::check_owner(Path::new(&open.name)),
+            _ => Ok(()),
+        }
+    }
+
     /// The whole report; asked again if a row got lost.
     ///
     /// # Errors
@@ -234,12 +299,15 @@ impl Client {
                     rows.push(*row);
                     None
                 }
-                Reply::End { rows: count, mac, trial } => Some((*count, *mac, *trial)),
+                Reply::End { rows: count, assigned, resolved, trial, mac } => {
+                    let (assigned, resolved, trial, mac) = (*assigned, *resolved, *trial, *mac);
+                    Some((*count, Report { rows: Vec::new(), assigned, resolved, trial, mac }))
+                }
                 _ => None,
             });
-            let (count, mac, trial) = report?;
+            let (count, report) = report?;
             if rows.len() == usize::from(count) {
-                return Ok(Report { rows, mac, trial });
+                return Ok(Report { rows, ..report });
             }
             if let Some(open) = &mut self.open {
                 open.stale = true;
@@ -343,7 +411,13 @@ impl Open {
 
 fn hello(reply: &Reply<'_>) -> Option<Hello> {
     match reply {
-        Reply::Hello { version, state, .. } => Some(Hello { version: (*version).to_owned(), state: *state }),
+        Reply::Hello(hello) => Some(Hello {
+            version: hello.version.to_owned(),
+            state: hello.state,
+            stored: hello.stored,
+            custody: hello.custody,
+            trial: hello.trial,
+        }),
         _ => None,
     }
 }
@@ -369,12 +443,15 @@ fn greet(name: String, link: Box<dyn Link>, patience: Duration) -> Result<(Open,
     let heard = &open.heard;
     let plain = |b: &u8| b.is_ascii_graphic() || b.is_ascii_whitespace();
     let strange = heard.iter().filter(|b| !plain(b)).count();
+    let mut lines = heard.split(|b| *b == b'\n').map(<[u8]>::trim_ascii_end);
     Err(if heard.is_empty() {
         LinkError::Silent(open.name)
-    } else if strange * 4 > heard.len() || heard.len() < BABBLE {
-        LinkError::Babble(open.name)
+    } else if let Some(protocol) = lines.find_map(protocol_of) {
+        LinkError::Protocol(open.name, protocol)
+    } else if strange * 4 > heard.len() || heard.len() < GARBAGE {
+        LinkError::Garbage(open.name)
     } else {
         let text = String::from_utf8_lossy(heard).trim().chars().take(LINE_LIMIT / 2).collect();
-        LinkError::Stranger(open.name, text)
+        LinkError::WrongDevice(open.name, text)
     })
 }

@@ -1,8 +1,12 @@
 //! What the custodian does: give a device its key and plan, close the trial, wipe the device.
 //!
-//! Each command proves the key first (`AUTH`, a fresh challenge, its HMAC). A command whose answer was lost is
-//! repeated by [`super::client`]; the device may then refuse the repeat because the first copy did its work, so a
-//! refusal after a repeat is checked against what the device says it is doing.
+//! **Proof.** Each command carries a proof of the key, made for a fresh nonce, for the trial that the device named in its
+//! `HELLO`, and for the very words of the command.
+//!
+//! **Retry.** A command whose answer was lost is repeated by [`super::client`]. If the first copy arrived, it used the
+//! nonce up and the repeat is refused; then the whole exchange begins again: what the device holds, a nonce, the
+//! command. The device acknowledges a command that it has carried out before. If it has another trial by then,
+//! nothing is sent.
 
 use super::bedside::failure;
 use super::client::{AskError, Client};
@@ -10,78 +14,60 @@ use super::failure::Failure;
 use super::keys::Key;
 use crate::plan::Plan;
 use crate::prelude::*;
-use crate::wire::{Claim, Reply, Request, State, TrialId, Word};
+use crate::wire::{Claim, FileDigest, Reply, Request, State, TrialId, Word};
 
 /// Said when a trial of the published algorithm is begun.
 pub const DP_CONSE_NOTE: &str = crate::host::audit::findings::DP_CONSE;
 
+/// How often an exchange is begun before the device counts as unreachable.
+const TRIES: u32 = 4;
+
 /// A trial that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Begun {
-    /// Its name, where the device's answer arrived.
-    pub trial: Option<TrialId>,
+    /// Its id.
+    pub trial: TrialId,
     /// What the device claims of its privacy.
     pub claim: Claim,
 }
 
-/// Gives a blank device its key, if it has none, and its plan.
+/// Gives a blank device its key, if it has none, and its plan. The device checks the key before it begins the trial.
 ///
 /// # Errors
-/// No device, another key, a trial that is already there, a plan that is refused.
-pub fn provision(client: &mut Client, plan: &Plan, key: &Key) -> Result<Begun, Failure> {
-    match client.hello().map_err(failure)?.state {
-        State::Blank => {}
-        State::Running | State::Closed => {
-            return Err(Failure::Refused("the device already holds a trial: erase it first".to_owned()));
-        }
-        State::Fault => {
-            let text = "the device is in fault: power it down and up; if it says so again, replace it";
-            return Err(Failure::Refused(text.to_owned()));
-        }
+/// No device, another key, a trial that is already there, a plan that is refused, another user's port.
+pub fn provision(client: &mut Client, plan: &Plan, file: FileDigest, key: &Key) -> Result<Begun, Failure> {
+    let hello = client.hello().map_err(failure)?;
+    let text = match hello.state {
+        State::Blank => "",
+        State::Running | State::Closed => "the device already holds a trial: erase it first",
+        State::Fault => "the device is in fault: power it down and up; if it says so again, replace it",
         State::Foreign => {
-            let text = "the device holds a trial of another firmware version: finish it with that firmware";
-            return Err(Failure::Refused(text.to_owned()));
+            "the device holds a trial of another firmware version: finish it with that firmware"
+        }
+    };
+    if !text.is_empty() {
+        return Err(Failure::Refused(text.to_owned()));
+    }
+    if !hello.custody.is_some_and(|(key_set, _)| key_set) {
+        client.check_owner()?;
+        match client.ask(&Request::Key(key.bytes()), done) {
+            // A copy without an answer may have set the key. The proof that follows tells.
+            Ok(()) | Err(AskError::Refused { word: Word::Auth, certain: false, .. }) => {}
+            Err(error) => return Err(failure(error)),
         }
     }
-    match client.ask(&Request::Key(key.bytes()), done) {
-        Ok(()) => {}
-        // It has a key; if it is this one, the proof will be taken.
-        Err(AskError::Refused { word: Word::Auth | Word::Locked, .. }) => {}
-        Err(error) => return Err(failure(error)),
-    }
-    let mut begin = || client_plan(client, plan);
-    match begin() {
-        Err(AskError::Refused { word: Word::Auth, .. }) => {
-            authenticate(client, key)?;
-            client_plan(client, plan).map_err(failure)
-        }
-        other => other.map_err(failure),
-    }
-}
-
-fn client_plan(client: &mut Client, plan: &Plan) -> Result<Begun, AskError> {
-    let answer = client.ask(&Request::Plan(*plan), |reply| match reply {
-        Reply::Planned { trial, claim } => Some(Begun { trial: Some(*trial), claim: *claim }),
+    command(client, key, &Request::Plan { plan: *plan, file }, |reply| match reply {
+        Reply::Planned { trial, claim } => Some(Begun { trial: *trial, claim: *claim }),
         _ => None,
-    });
-    match answer {
-        Err(AskError::Refused { word: Word::Locked, certain: false, .. }) => {
-            let status = client.status()?;
-            if (status.design, status.patients, status.assigned) == (plan.design(), plan.patients(), 0) {
-                return Ok(Begun { trial: None, claim: Claim::of(plan.design()) });
-            }
-            answer
-        }
-        answer => answer,
-    }
+    })
 }
 
-/// Closes the trial: the final look; what is unresolved is lost.
+/// Closes the trial: the final look; patients who wait are lost.
 ///
 /// # Errors
 /// No device, another key, or refused.
 pub fn close(client: &mut Client, key: &Key) -> Result<(), Failure> {
-    command(client, key, &Request::Close, State::Closed)
+    command(client, key, &Request::Close, done)
 }
 
 /// Wipes the trial; the privacy spent over the device's lifetime stays on its account.
@@ -89,27 +75,40 @@ pub fn close(client: &mut Client, key: &Key) -> Result<(), Failure> {
 /// # Errors
 /// No device, another key, or refused.
 pub fn erase(client: &mut Client, key: &Key) -> Result<(), Failure> {
-    command(client, key, &Request::Erase, State::Blank)
+    command(client, key, &Request::Erase, done)
 }
 
-fn command(client: &mut Client, key: &Key, request: &Request, after: State) -> Result<(), Failure> {
-    authenticate(client, key)?;
-    match client.ask(request, done) {
-        Err(error @ AskError::Refused { certain: false, .. }) => {
-            let state = client.hello().map_err(failure)?.state;
-            if state == after { Ok(()) } else { Err(failure(error)) }
+/// Sends a custodian command with its proof.
+fn command<T>(
+    client: &mut Client,
+    key: &Key,
+    request: &Request,
+    mut take: impl FnMut(&Reply<'_>) -> Option<T>,
+) -> Result<T, Failure> {
+    let mut first = None;
+    let mut refused = None;
+    for _ in 0..TRIES {
+        let held = client.hello().map_err(failure)?.trial.map(|name| name.id);
+        let before = *first.get_or_insert(held);
+        // Since the first try the trial may have begun or been erased, but not become another one.
+        if before.is_some() && held.is_some() && before != held {
+            return Err(Failure::Refused("the device holds another trial than before".to_owned()));
         }
-        other => other.map_err(failure),
+        let nonce = client.challenge().map_err(failure)?;
+        let proof = key.proof(&nonce, held.unwrap_or(TrialId::NONE), request);
+        match client.ask_with_proof(request, &proof, &mut take) {
+            // Nothing is wrong with the proof: a copy used the nonce up, or it expired.
+            Err(error @ AskError::Refused { word: Word::Auth, certain: false, .. }) if !wrong(&error) => {
+                refused = Some(error);
+            }
+            other => return other.map_err(failure),
+        }
     }
+    Err(refused.map_or_else(|| Failure::Refused("no answer".to_owned()), failure))
 }
 
-fn authenticate(client: &mut Client, key: &Key) -> Result<(), Failure> {
-    let nonce = client.ask(&Request::Challenge, |reply| match reply {
-        Reply::Nonce(nonce) => Some(*nonce),
-        _ => None,
-    });
-    let answer = Request::Answer(key.proof(&nonce.map_err(failure)?));
-    client.ask(&answer, done).map_err(failure)
+fn wrong(error: &AskError) -> bool {
+    matches!(error, AskError::Refused { detail, .. } if detail.starts_with("wrong"))
 }
 
 const fn done(reply: &Reply<'_>) -> Option<()> {

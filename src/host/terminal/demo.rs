@@ -25,6 +25,7 @@ use crate::design::Arm;
 use crate::host::output::say;
 use crate::plan::Plan;
 use crate::trial::Phase;
+use crate::wire::FileDigest;
 
 /// Chance of a good outcome on arm 0 and arm 1, feature by feature, over and over.
 const TRUTH: [[f64; 2]; 4] = [[0.35, 0.65], [0.30, 0.60], [0.45, 0.55], [0.60, 0.40]];
@@ -110,7 +111,7 @@ pub fn demo(args: &Settings) -> Result<(), Failure> {
         client.port().unwrap_or_default(),
         hello.version
     ));
-    let begun = custodian::provision(&mut client, &trial.plan, &key)?;
+    let begun = custodian::provision(&mut client, &trial.plan, FileDigest(trial.digest()), &key)?;
     tell(0, &format!("the custodian begins the trial, claim: {}", begun.claim.name()));
     let log_file = folder.0.join("log.jsonl");
     let bedside = Bedside::open(client, trial.clone(), &log_file, "demo")?;
@@ -141,7 +142,7 @@ fn conclude(ward: &mut Ward, key: &Key, log_file: &Path, start: Instant) -> Resu
     let patients = f64::from(trial.plan.patients());
     let (worse, uniform) = (f64::from(ward.worse), patients / 2.0);
     let spared = ((uniform - worse) / uniform * 100.0).max(0.0);
-    let mac = if key.signed(&trial.plan, &report) { "right" } else { "WRONG" };
+    let mac = if key.signed(&trial.plan, FileDigest(trial.digest()), &report) { "right" } else { "WRONG" };
     let (head, _) = log::verify(log_file, None)?;
     say(&format!("\n{}", report::table(&effects, Some(&trial))));
     say(&format!(

@@ -8,11 +8,14 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use crate::prelude::*;
+
 use super::client::Report;
 use super::failure::Failure;
-use crate::device::custody::{self, ReportMac};
+use crate::device::auth::CustodianKey;
+use crate::device::report::ReportMac;
 use crate::plan::Plan;
-use crate::wire::{Hex, MAC_BYTES, NONCE_BYTES, unhex};
+use crate::wire::{FileDigest, Hex, MAC_BYTES, NONCE_BYTES, Proof, Request, TrialId, TrialName, unhex};
 
 /// Permission bits of everybody but the owner.
 const OTHERS: u32 = 0o077;
@@ -71,21 +74,23 @@ impl Key {
         self.0
     }
 
-    fn held(&self) -> custody::Key {
-        custody::Key::new(self.0)
+    const fn key(&self) -> CustodianKey {
+        CustodianKey::new(self.0)
     }
 
-    /// Proves to the device that this terminal has the key.
+    /// Proves to the device with this trial that the holder of the key sends this request.
     #[must_use]
-    pub fn proof(&self, nonce: &[u8; NONCE_BYTES]) -> [u8; MAC_BYTES] {
-        self.held().answer(nonce)
+    pub fn proof(&self, nonce: &[u8; NONCE_BYTES], trial: TrialId, request: &Request) -> Proof {
+        self.key().proof(nonce, trial, request.to_string().as_bytes())
     }
 
-    /// Is this the report of this plan, as the device signed it?
+    /// Whether this is the report of a trial with this plan and trial file, as the device signed it.
     #[must_use]
-    pub fn signed(&self, plan: &Plan, report: &Report) -> bool {
-        let mut mac = ReportMac::new(&self.held().report_key(), report.trial, plan);
+    pub fn signed(&self, plan: &Plan, file: FileDigest, report: &Report) -> bool {
+        let name = TrialName { id: report.trial, file };
+        let mut mac = ReportMac::new(&self.key().report_key(), name, plan);
         report.rows.iter().for_each(|row| mac.row(row));
-        u8::try_from(report.rows.len()).is_ok_and(|rows| mac.finish(rows) == report.mac)
+        u8::try_from(report.rows.len())
+            .is_ok_and(|rows| mac.finish(rows, report.assigned, report.resolved) == report.mac)
     }
 }

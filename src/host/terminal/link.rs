@@ -8,7 +8,7 @@ use crate::prelude::*;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -17,11 +17,16 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use serial2::SerialPort;
 
+use crate::wire::PROTOCOL;
+
 /// The speed of the line.
 pub const BAUD: u32 = 115_200;
 
 /// How serial ports of boards and adapters are named, for `--port auto`.
 const LIKELY: [&str; 5] = ["ttyACM", "ttyUSB", "cu.usbmodem", "cu.usbserial", "ttyAMA"];
+
+/// The user id of the system's administrator.
+const ROOT: u32 = 0;
 
 /// A stream of bytes to a device.
 pub trait Link: Send {
@@ -54,9 +59,13 @@ pub enum LinkError {
     /// Nothing answers.
     Silent(String),
     /// Bytes come, but no text: the speed is wrong.
-    Babble(String),
+    Garbage(String),
     /// Text comes, but not that of an equipoise device.
-    Stranger(String, String),
+    WrongDevice(String, String),
+    /// An equipoise device of another protocol version.
+    Protocol(String, u32),
+    /// The port belongs to this other user.
+    Owner(String, u32),
     /// The line broke.
     Gone(String, String),
 }
@@ -95,14 +104,27 @@ impl fmt::Display for LinkError {
             Self::Silent(port) => {
                 write!(f, "no answer on {port}: is this the right port, and is the device powered?")
             }
-            Self::Babble(port) => {
+            Self::Garbage(port) => {
                 write!(
                     f,
                     "{port} sends bytes that make no sense: wrong baud rate? The device speaks {BAUD} 8N1"
                 )
             }
-            Self::Stranger(port, text) => {
-                write!(f, "{port} is not an equipoise device of protocol 1: it said {text:?}")
+            Self::WrongDevice(port, text) => {
+                write!(f, "{port} is not an equipoise device: it said {text:?}")
+            }
+            Self::Protocol(port, protocol) => {
+                write!(
+                    f,
+                    "{port} is an equipoise device of protocol {protocol}, this program speaks protocol {PROTOCOL}: \
+                     use a program and a firmware of the same release"
+                )
+            }
+            Self::Owner(port, user) => {
+                write!(
+                    f,
+                    "{port} belongs to user {user}, allowed are you and root: no key is sent to another user's port"
+                )
             }
             Self::Gone(port, error) => write!(f, "the line to {port} broke: {error}"),
         }
@@ -172,6 +194,20 @@ pub fn open(path: &Path) -> Result<Box<dyn Link>, LinkError> {
     // What was received before this terminal came is no answer to it.
     port.discard_buffers().map_err(opening)?;
     Ok(Box::new(port))
+}
+
+/// Whether a port belongs to this user or to root.
+///
+/// # Errors
+/// It belongs to another user, or is gone.
+pub fn check_owner(path: &Path) -> Result<(), LinkError> {
+    let name = path.display().to_string();
+    let owner = std::fs::metadata(path).map_err(|error| LinkError::opening(&name, &error))?.uid();
+    if [ROOT, rustix::process::getuid().as_raw()].contains(&owner) {
+        Ok(())
+    } else {
+        Err(LinkError::Owner(name, owner))
+    }
 }
 
 /// Turns "nothing yet" into 0 bytes and the end of the stream into an error.

@@ -95,7 +95,7 @@ impl Effects {
                 standard_error: standard_error(estimate, low, high),
                 low,
                 high,
-                outcomes: row.patients,
+                outcomes: row.outcomes,
                 truth: None,
             }
         });

@@ -21,7 +21,7 @@ use super::place;
 use super::screen;
 use super::trial_file::{EXAMPLE, TrialFile};
 use crate::host::output::say;
-use crate::wire::{Claim, State};
+use crate::wire::{Claim, FileDigest, State};
 
 /// The files of one virtual device.
 struct Files {
@@ -98,7 +98,7 @@ fn provision(client: &mut Client, files: &Files, named: Option<&Path>) -> Result
     files.set_old_log_aside()?;
     let copy = files.trial();
     std::fs::write(&copy, text).map_err(|error| Failure::file(&copy, &error))?;
-    let begun = custodian::provision(client, &trial.plan, &key)?;
+    let begun = custodian::provision(client, &trial.plan, FileDigest(trial.digest()), &key)?;
     if begun.claim == Claim::Unproven {
         say(&format!("{}\n\nPress Enter to go on. ", custodian::DP_CONSE_NOTE));
         read_line()?;

@@ -1,8 +1,8 @@
-//! What the device holds and the journal keeps: custody, the plan with its trial's name, and the trial.
+//! The durable state of the device, as the journal keeps it: custody, the plan with its trial's name, and the trial.
 //!
 //! ```text
 //! key 0            custody                 38 bytes
-//! key 1            version, name, plan     42 bytes, or absent on a blank device
+//! key 1            version, id, file, plan 50 bytes, or absent on a blank device
 //! key 2            the trial's progress
 //! then M times     tally                   wiped from flash when superseded: two in a row give away an outcome
 //!                  ledger
@@ -13,27 +13,27 @@
 //! them all. They can be read only by a trial made from the plan, wherever in the log that stands, so values are read
 //! in two passes: first the plan, then the rest. Erasing a trial leaves none of its values on flash, so an older value is
 //! of the same trial, or absent. Whether the last one of a part that the plan has is absent is judged at the end
-//! ([`Held::finish`]).
+//! ([`DeviceState::finish`]).
 //!
 //! # Version
 //! The plan's first byte is [`STATE_VERSION`], the version of what all the other parts mean. If it is another one, the
 //! second pass stops at its first value. The mount then fails before it repairs anything, so that the firmware
-//! that wrote the flash can still read it ([`Held::foreign`]).
+//! that wrote the flash can still read it ([`DeviceState::foreign`]).
 
-use super::custody::{CUSTODY_BYTES, Custody};
+use super::custodian::{CUSTODY_BYTES, Custody};
 use crate::design::Writer;
 use crate::journal::{BadPart, MAX_KEYS, MAX_LONG_KEYS, MAX_PART, MAX_SHORT_PART, Parts, Place};
 use crate::plan::{PLAN_BYTES, Plan, take};
 use crate::trial::{
     MAX_PART_BYTES, PROGRESS_BYTES, Part, STATE_VERSION, Touched, Trial, TrialError, WAITING_BYTES,
 };
-use crate::wire::{Stored, TrialId};
+use crate::wire::{FileDigest, TrialId, TrialName};
 
 const CUSTODY: u16 = 0;
 const PLAN: u16 = 1;
 const PROGRESS: u16 = 2;
 const TALLIES: u16 = 3;
-const PLAN_PART_BYTES: usize = 1 + size_of::<TrialId>() + PLAN_BYTES;
+const PLAN_PART_BYTES: usize = 1 + size_of::<TrialName>() + PLAN_BYTES;
 
 const _: () = assert!(MAX_PART_BYTES <= MAX_PART && CUSTODY_BYTES <= MAX_PART && PLAN_PART_BYTES <= MAX_PART);
 const _: () = assert!(WAITING_BYTES <= MAX_SHORT_PART);
@@ -56,25 +56,25 @@ struct Places<const M: usize, const U: usize> {
 
 /// All durable state, with room for `M` features and `U` waiting patients.
 #[derive(Debug)]
-pub struct Held<const M: usize = 64, const U: usize = 128> {
+pub struct DeviceState<const M: usize = 64, const U: usize = 128> {
     custody: Custody,
-    /// The name of the trial, if there is one.
-    id: Option<TrialId>,
+    /// Which trial, if there is one.
+    name: Option<TrialName>,
     /// Never moved: it is too large for the stack of a board.
     trial: Trial<M, U>,
-    /// Has custody changed?
-    custody_touched: bool,
-    /// Has a trial begun or ended?
-    all_touched: bool,
+    /// Custody has changed.
+    custody_dirty: bool,
+    /// A trial has begun or ended.
+    all_dirty: bool,
     /// The version of a plan written by another firmware.
-    foreign: Option<Stored>,
+    foreign: Option<u8>,
     missing: Missing,
     places: Places<M, U>,
     /// The first pass of reading, which takes the plan only.
     seeking_plan: bool,
 }
 
-impl<const M: usize, const U: usize> Held<M, U> {
+impl<const M: usize, const U: usize> DeviceState<M, U> {
     const COUNT: u16 = {
         let count = TALLIES as usize + 2 * M + U;
         assert!(count <= MAX_KEYS as usize && Self::WAITING <= MAX_LONG_KEYS && M <= 64);
@@ -85,10 +85,10 @@ impl<const M: usize, const U: usize> Held<M, U> {
     /// The state of a device fresh from the factory.
     pub const BLANK: Self = Self {
         custody: Custody::NEW,
-        id: None,
+        name: None,
         trial: Trial::vacant(),
-        custody_touched: false,
-        all_touched: false,
+        custody_dirty: false,
+        all_dirty: false,
         foreign: None,
         missing: Missing { progress: false, tallies: 0, ledgers: 0 },
         places: Places {
@@ -103,25 +103,20 @@ impl<const M: usize, const U: usize> Held<M, U> {
     pub(super) fn clear(&mut self) {
         self.custody = Custody::NEW;
         self.forget();
-        (self.custody_touched, self.all_touched, self.seeking_plan) = (false, false, false);
+        (self.custody_dirty, self.all_dirty, self.seeking_plan) = (false, false, false);
         self.missing = Missing::default();
     }
 
-    /// Everything has been read from flash, which is not a change. Is it complete?
+    /// Everything has been read from flash, which is not a change. Whether it is complete.
     pub(super) fn finish(&mut self) -> bool {
         self.trial.recount();
-        self.settle();
+        self.mark_clean();
         self.missing == Missing::default()
     }
 
     /// The version of what is on flash, if another firmware wrote it.
-    pub(super) const fn foreign(&self) -> Option<Stored> {
+    pub(super) const fn foreign(&self) -> Option<u8> {
         self.foreign
-    }
-
-    /// Another firmware wrote the flash, in another format.
-    pub(super) fn set_foreign(&mut self, stored: Stored) {
-        self.foreign = Some(stored);
     }
 
     pub(super) const fn custody(&self) -> &Custody {
@@ -129,57 +124,57 @@ impl<const M: usize, const U: usize> Held<M, U> {
     }
 
     pub(super) fn custody_mut(&mut self) -> &mut Custody {
-        self.custody_touched = true;
+        self.custody_dirty = true;
         &mut self.custody
     }
 
-    /// The trial's name, on a device that has one.
-    pub(super) const fn id(&self) -> Option<TrialId> {
-        self.id
+    /// Which trial, on a device that has one.
+    pub(super) const fn name(&self) -> Option<TrialName> {
+        self.name
     }
 
     pub(super) fn trial(&self) -> Option<&Trial<M, U>> {
-        self.id.map(|_| &self.trial)
+        self.name.map(|_| &self.trial)
     }
 
     pub(super) fn trial_mut(&mut self) -> Option<&mut Trial<M, U>> {
-        self.id.map(|_| &mut self.trial)
+        self.name.map(|_| &mut self.trial)
     }
 
     /// Begins a trial.
     ///
     /// # Errors
     /// [`TrialError::Capacity`]; nothing has changed.
-    pub(super) fn begin(&mut self, id: TrialId, plan: Plan) -> Result<(), TrialError> {
+    pub(super) fn begin(&mut self, name: TrialName, plan: Plan) -> Result<(), TrialError> {
         self.trial.restart(plan)?;
-        self.id = Some(id);
-        self.all_touched = true;
+        self.name = Some(name);
+        self.all_dirty = true;
         Ok(())
     }
 
     /// Forgets the trial, on flash too.
     pub(super) fn erase(&mut self) {
         self.forget();
-        self.all_touched = true;
+        self.all_dirty = true;
     }
 
     fn forget(&mut self) {
-        (self.id, self.foreign) = (None, None);
+        (self.name, self.foreign) = (None, None);
         // The smallest plan fits every room.
         let _ = self.trial.restart(Plan::LEAST);
     }
 
-    /// The keys of what has changed since [`Self::settle`].
-    pub(super) fn touched(&self) -> impl Iterator<Item = u16> + use<M, U> {
-        let first = if self.custody_touched { CUSTODY } else { PLAN };
-        let mut keys = first..if self.all_touched { Self::COUNT } else { PLAN };
-        let mut parts = if self.all_touched { Touched::default() } else { self.trial.touched() };
+    /// The keys of what has changed since [`Self::mark_clean`].
+    pub(super) fn dirty(&self) -> impl Iterator<Item = u16> + use<M, U> {
+        let first = if self.custody_dirty { CUSTODY } else { PLAN };
+        let mut keys = first..if self.all_dirty { Self::COUNT } else { PLAN };
+        let mut parts = if self.all_dirty { Touched::default() } else { self.trial.touched() };
         core::iter::from_fn(move || keys.next().or_else(|| parts.next().map(Self::key)))
     }
 
     /// What has changed is durable.
-    pub(super) fn settle(&mut self) {
-        (self.custody_touched, self.all_touched) = (false, false);
+    pub(super) fn mark_clean(&mut self) {
+        (self.custody_dirty, self.all_dirty) = (false, false);
         self.trial.clear_touched();
     }
 
@@ -223,29 +218,30 @@ impl<const M: usize, const U: usize> Held<M, U> {
         }
         let [version] = take(&mut bytes)?;
         if version != STATE_VERSION {
-            self.foreign = Some(Stored::State(version));
+            self.foreign = Some(version);
             return Some(());
         }
-        let id = TrialId(take(&mut bytes)?);
+        let name = TrialName { id: TrialId(take(&mut bytes)?), file: FileDigest(take(&mut bytes)?) };
         self.trial.restart(Plan::decode(&take(&mut bytes)?)?).ok()?;
-        self.id = Some(id);
+        self.name = Some(name);
         Some(())
     }
 }
 
-impl<const M: usize, const U: usize> Parts for Held<M, U> {
+impl<const M: usize, const U: usize> Parts for DeviceState<M, U> {
     fn count(&self) -> u16 {
         Self::COUNT
     }
 
     fn encode(&self, key: u16, out: &mut [u8]) {
-        match (key, self.id) {
+        match (key, self.name) {
             (CUSTODY, _) => Writer(out).put(&self.custody.encode()),
             (_, None) => {}
-            (PLAN, Some(id)) => {
+            (PLAN, Some(name)) => {
                 let mut out = Writer(out);
                 out.put(&[STATE_VERSION]);
-                out.put(&id.0);
+                out.put(&name.id.0);
+                out.put(&name.file.0);
                 out.put(&self.trial.plan().encode());
             }
             (_, Some(_)) => {
@@ -257,7 +253,7 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
     fn length(&self, key: u16) -> usize {
         match key {
             CUSTODY => CUSTODY_BYTES,
-            _ if self.id.is_none() => 0,
+            _ if self.name.is_none() => 0,
             PLAN => PLAN_PART_BYTES,
             PROGRESS => PROGRESS_BYTES,
             _ => match Self::part(key) {
@@ -270,7 +266,7 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
     }
 
     fn longest(&self, key: u16) -> usize {
-        if self.id.is_some() && key >= Self::WAITING { WAITING_BYTES } else { self.length(key) }
+        if self.name.is_some() && key >= Self::WAITING { WAITING_BYTES } else { self.length(key) }
     }
 
     fn another_pass(&mut self, done: u8) -> bool {
@@ -285,7 +281,7 @@ impl<const M: usize, const U: usize> Parts for Held<M, U> {
         if self.seeking_plan != (key == PLAN) {
             return Ok(());
         }
-        match (key, self.id) {
+        match (key, self.name) {
             (CUSTODY, _) => Custody::decode(bytes).map(|custody| self.custody = custody),
             (PLAN, _) => self.decode_plan(bytes),
             (_, None) => Some(()),
@@ -318,15 +314,17 @@ mod tests {
     use crate::prelude::*;
     use rand_xoshiro::Xoshiro256PlusPlus;
 
+    const NAME: TrialName = TrialName { id: TrialId([7; 8]), file: FileDigest([9; 8]) };
+
     /// What a device holds that has read these values from flash.
-    fn read_back(held: &Held<3, 8>) -> Held<3, 8> {
-        let mut read = Held::BLANK;
+    fn read_back(state: &DeviceState<3, 8>) -> DeviceState<3, 8> {
+        let mut read = DeviceState::BLANK;
         let mut passes = 0;
         while read.another_pass(passes) {
-            for key in 0..held.count() {
-                let mut value = vec![0; held.length(key)];
+            for key in 0..state.count() {
+                let mut value = vec![0; state.length(key)];
                 if !value.is_empty() {
-                    held.encode(key, &mut value);
+                    state.encode(key, &mut value);
                 }
                 read.decode(key, &value).unwrap();
             }
@@ -337,25 +335,25 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_was_switched_off_goes_on_with_the_very_state_it_had() {
+    fn state_read_back_is_the_state_written() {
         for design in ["interim", "dp-conse"] {
             let plan = format!("design={design} features=3 patients=60 epsilon=8");
-            let mut held = Box::new(Held::<3, 8>::BLANK);
-            held.begin(TrialId([7; 8]), Plan::parse(&plan).unwrap()).unwrap();
-            held.settle();
+            let mut state = Box::new(DeviceState::<3, 8>::BLANK);
+            state.begin(NAME, Plan::parse(&plan).unwrap()).unwrap();
+            state.mark_clean();
             let mut chance = Sampler::<Xoshiro256PlusPlus>::seed_from_u64(5);
             for patient in 1..=60 {
-                let trial = held.trial_mut().unwrap();
+                let trial = state.trial_mut().unwrap();
                 trial.assign((patient % 3) as u8, Some(patient), &mut chance).unwrap();
                 // Five wait, every fourth is lost.
                 if let Some(late) = patient.checked_sub(5).filter(|late| *late > 0) {
                     let lost = late.is_multiple_of(4).then(|| trial.lost(late, &mut chance));
                     lost.unwrap_or_else(|| trial.outcome(late, 1, &mut chance)).unwrap();
                 }
-                held.settle();
+                state.mark_clean();
                 assert_eq!(
-                    format!("{held:?}"),
-                    format!("{:?}", Box::new(read_back(&held))),
+                    format!("{state:?}"),
+                    format!("{:?}", Box::new(read_back(&state))),
                     "{design} {patient}"
                 );
             }
@@ -363,7 +361,7 @@ mod tests {
     }
 
     /// Parts as another firmware would have written them.
-    struct OtherVersion<'a>(&'a Held<3, 8>, u8);
+    struct OtherVersion<'a>(&'a DeviceState<3, 8>, u8);
 
     impl Parts for OtherVersion<'_> {
         fn count(&self) -> u16 {
@@ -392,10 +390,10 @@ mod tests {
         use crate::journal::{Journal, MountError};
         use crate::testkit::strict_flash::{StrictFlash, Tear};
         for (version, cut) in [(STATE_VERSION, 0), (STATE_VERSION - 1, 0), (STATE_VERSION + 1, 3)] {
-            let mut held = Box::new(Held::<3, 8>::BLANK);
+            let mut state = Box::new(DeviceState::<3, 8>::BLANK);
             let flash = StrictFlash::<1024>::new(16, 0xFF);
-            held.begin(TrialId([7; 8]), Plan::parse("features=3 patients=60 epsilon=8").unwrap()).unwrap();
-            let mut other = OtherVersion(&held, version);
+            state.begin(NAME, Plan::parse("features=3 patients=60 epsilon=8").unwrap()).unwrap();
+            let mut other = OtherVersion(&state, version);
             let mut journal = Journal::mount(flash, &mut other).map_err(|(error, _)| error).unwrap();
             if cut > 0 {
                 // An unfinished commit, which a mount would repair.
@@ -405,12 +403,12 @@ mod tests {
             let mut flash = journal.release();
             flash.power_up();
             let (bytes, operations) = (flash.bytes(), flash.operations());
-            let mut read = Box::new(Held::<3, 8>::BLANK);
+            let mut read = Box::new(DeviceState::<3, 8>::BLANK);
             match Journal::mount(flash, &mut *read) {
                 Ok(_) => assert_eq!((version, read.foreign()), (STATE_VERSION, None)),
                 Err((error, flash)) => {
                     assert!(matches!(error, MountError::Part(_)), "{error:?}");
-                    assert_eq!(read.foreign(), Some(Stored::State(version)));
+                    assert_eq!(read.foreign(), Some(version));
                     assert_ne!(version, STATE_VERSION);
                     assert!(flash.bytes() == bytes && flash.operations() == operations);
                 }

@@ -1,0 +1,157 @@
+//! What the custodian does: sets the key, plans, closes and erases trials; and the device's lifetime budget.
+//!
+//! Every command needs the custodian's proof ([`super::auth`]), but for the first key of a device. Each can be repeated
+//! with a fresh proof: a second `PLAN` of the same trial before its first patient, a second `CLOSE` and a second `ERASE`
+//! are acknowledged and change nothing.
+//!
+//! **Lifetime budget.** A patient who takes part in several trials of one device loses the sum of their epsilons, so the
+//! device adds up what its plans spend, in millionths, each rounded up, and refuses a plan that would carry the sum
+//! beyond [`LIFETIME_BUDGET`]. It is charged when a plan is accepted and survives `ERASE`. For `dp-conse` it counts
+//! the epsilon of the plan, which is what the paper claims and not what an audit finds.
+
+use super::Answer;
+use super::auth::{CustodianKey, Evidence};
+use super::generator::{Seeded, bytes};
+use super::health::Entropy;
+use super::ready::Ready;
+use crate::journal::JournalFlash;
+use crate::plan::{Design, Plan, Ratio, take};
+use crate::trial::Phase;
+use crate::wire::{Claim, FileDigest, Lock, MAC_BYTES, Micro, Refusal, Reply, TrialId, TrialName};
+
+/// What a device may spend in its life: epsilon 100, in millionths.
+pub const LIFETIME_BUDGET: u32 = 100_000_000;
+/// Bytes of the stored form.
+pub const CUSTODY_BYTES: usize = 1 + MAC_BYTES + 4 + 1;
+
+const MILLION: u64 = 1_000_000;
+
+/// What is stored of the custodian: the key, if set, and the budget spent.
+#[derive(Clone, Debug)]
+pub struct Custody {
+    key: Option<CustodianKey>,
+    /// Epsilon spent, in millionths; at most [`LIFETIME_BUDGET`].
+    spent: u32,
+}
+
+impl Custody {
+    /// A device fresh from the factory.
+    pub const NEW: Self = Self { key: None, spent: 0 };
+
+    /// The key, if set.
+    ///
+    /// # Errors
+    /// `auth` if there is none.
+    pub fn key(&self) -> Result<&CustodianKey, Refusal<'static>> {
+        self.key.as_ref().ok_or(Refusal::Auth("no key yet, send KEY"))
+    }
+
+    /// The lifetime budget spent.
+    #[must_use]
+    pub const fn spent(&self) -> Micro {
+        Micro(self.spent as i32)
+    }
+
+    /// The lifetime budget left.
+    #[must_use]
+    pub const fn left(&self) -> Micro {
+        Micro(LIFETIME_BUDGET.saturating_sub(self.spent) as i32)
+    }
+
+    /// The budget spent after a plan of this epsilon; `budget` if that is more than the lifetime budget.
+    fn charged(&self, epsilon: Ratio) -> Result<u32, Refusal<'static>> {
+        let cost = (u64::from(epsilon.num()) * MILLION).div_ceil(u64::from(epsilon.den()));
+        match u32::try_from(u64::from(self.spent) + cost) {
+            Ok(spent) if spent <= LIFETIME_BUDGET => Ok(spent),
+            _ => Err(Refusal::Budget { epsilon, left: self.left() }),
+        }
+    }
+
+    /// The stored form: 1 and the key or 33 zeros, the budget spent, little-endian, and a 0 to make it even.
+    #[must_use]
+    pub fn encode(&self) -> [u8; CUSTODY_BYTES] {
+        let mut bytes = [0; CUSTODY_BYTES];
+        let mut rest = bytes.iter_mut();
+        let mut put = |field: &[u8]| rest.by_ref().zip(field).for_each(|(to, from)| *to = *from);
+        put(&[u8::from(self.key.is_some())]);
+        put(self.key.as_ref().map_or(&[0; MAC_BYTES][..], CustodianKey::bytes));
+        put(&self.spent.to_le_bytes());
+        bytes
+    }
+
+    /// Reads the stored form; `None` if it is not one.
+    #[must_use]
+    pub fn decode(mut bytes: &[u8]) -> Option<Self> {
+        let [set] = take(&mut bytes)?;
+        let key = CustodianKey::new(take(&mut bytes)?);
+        let spent = u32::from_le_bytes(take(&mut bytes)?);
+        let good = set <= 1 && spent <= LIFETIME_BUDGET;
+        good.then_some(Self { key: (set == 1).then_some(key), spent })
+    }
+}
+
+impl<F, E, G, const M: usize, const U: usize> Ready<'_, F, E, G, M, U>
+where
+    F: JournalFlash,
+    E: Entropy,
+    G: Seeded,
+{
+    /// Sets the key.
+    pub(super) fn set_key(&mut self, key: [u8; MAC_BYTES], evidence: &Evidence<'_>) -> Answer {
+        if self.state.custody().key.is_some() {
+            self.authorize(evidence)?;
+        }
+        self.state.custody_mut().key = Some(CustodianKey::new(key));
+        self.commit()?;
+        Ok(Reply::Done)
+    }
+
+    /// Begins a trial.
+    pub(super) fn plan(&mut self, plan: Plan, file: FileDigest, evidence: &Evidence<'_>) -> Answer {
+        self.authorize(evidence)?;
+        let claim = Claim::of(plan.design());
+        if let Some((trial, name)) = self.state.trial().zip(self.state.name()) {
+            let repeated = trial.assigned() == 0 && *trial.plan() == plan && name.file == file;
+            let planned = Reply::Planned { trial: name.id, claim };
+            return if repeated { Ok(planned) } else { Err(Refusal::Locked(Lock::Trial)) };
+        }
+        if plan.design() == Design::Conse {
+            return Err(Refusal::NotPrivate);
+        }
+        let spent = self.state.custody().charged(plan.epsilon())?;
+        let id = TrialId(bytes(self.chance));
+        self.make_room()?;
+        let too_many = |_| Refusal::Capacity { got: plan.features(), features: M as u8 };
+        self.state.begin(TrialName { id, file }, plan).map_err(too_many)?;
+        self.state.custody_mut().spent = spent;
+        self.commit()?;
+        Ok(Reply::Planned { trial: id, claim })
+    }
+
+    /// Ends the trial: the closing look; patients who wait are lost.
+    pub(super) fn close(&mut self, evidence: &Evidence<'_>) -> Answer {
+        self.authorize(evidence)?;
+        let trial = self.state.trial().ok_or(Refusal::Blank)?;
+        if trial.phase() != Phase::Closed {
+            self.make_room()?;
+            if let Some(trial) = self.state.trial_mut() {
+                trial.close(self.chance);
+            }
+            self.reseed();
+            self.commit()?;
+        }
+        Ok(Reply::Done)
+    }
+
+    /// Wipes the trial. Key and budget stay.
+    pub(super) fn erase(&mut self, evidence: &Evidence<'_>) -> Answer {
+        self.authorize(evidence)?;
+        if self.state.trial().is_some() {
+            self.make_room()?;
+            self.state.erase();
+            self.store(|journal, state| journal.purge(state, || state.dirty()))?;
+            self.state.mark_clean();
+        }
+        Ok(Reply::Done)
+    }
+}
