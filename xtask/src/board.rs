@@ -1,9 +1,10 @@
 //! One build of the firmware: for which board, in which profile, and what came out.
 
 use crate::elf::Elf;
-use crate::{image, run, say, tools::Compiler};
-use std::fs;
+use crate::tools::{Compiler, target_directory};
+use crate::{image, run, say};
 use std::path::PathBuf;
+use std::{fmt, fs};
 
 /// Largest image on the v1, from the project's requirements; `memory.x` holds the linker to it too.
 const IMAGE_LIMIT: u32 = 96 * 1024;
@@ -17,7 +18,7 @@ pub const SIZES_HEAD: &str = "\
 ";
 
 /// The two boards.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Board {
     /// nRF51822, Cortex-M0.
     V1,
@@ -57,12 +58,39 @@ impl Board {
         words.into_iter().chain(["--bin", "firmware"]).map(str::to_owned).collect()
     }
 
-    /// The UF2 family; the nRF51 never got one.
-    const fn uf2_family(self) -> Option<u32> {
+    /// The chip, as probe-rs calls it.
+    pub const fn chip(self) -> &'static str {
         match self {
-            Self::V1 => None,
-            Self::V2 => Some(0x621E_937A),
+            Self::V1 => "nRF51822_xxAA",
+            Self::V2 => "nRF52833_xxAA",
         }
+    }
+
+    /// Address and value of the word that closes the debug port: UICR.RBPCONF, UICR.APPROTECT.
+    pub const fn lock_word(self) -> (&'static str, &'static str) {
+        match self {
+            Self::V1 => ("0x10001004", "0xFFFF00FF"),
+            Self::V2 => ("0x10001208", "0xFFFFFF00"),
+        }
+    }
+
+    /// The board whose drive has this DETAILS.TXT: its identity begins with the model's number.
+    pub fn from_details(text: &str) -> Option<Self> {
+        let id = text.lines().find_map(|line| line.strip_prefix("Unique ID: "))?;
+        match id.get(..4)? {
+            "9900" | "9901" => Some(Self::V1),
+            "9903" | "9904" | "9905" | "9906" => Some(Self::V2),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Board {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V1 => "v1",
+            Self::V2 => "v2",
+        })
     }
 }
 
@@ -104,9 +132,7 @@ impl Build {
     pub fn make(compiler: &Compiler, board: Board, profile: Profile) -> Result<Self, String> {
         run(compiler.cargo("build", board.target()).args(board.firmware(profile)))?;
         let name = profile.name();
-        let target =
-            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-        let mut elf = target.join(board.target()).join(name).join("firmware");
+        let mut elf = target_directory().join(board.target()).join(name).join("firmware");
         if profile == Profile::Logging {
             // The other test build has the same name.
             let kept = elf.with_file_name("firmware-logging");
@@ -116,21 +142,41 @@ impl Build {
         Ok(Self { board, elf })
     }
 
+    /// A firmware that was built before.
+    pub const fn at(board: Board, elf: PathBuf) -> Self {
+        Self { board, elf }
+    }
+
+    /// SHA-256 of the image on flash.
+    pub fn digest(&self) -> Result<String, String> {
+        Ok(image::digest(&self.read()?.load_segments()))
+    }
+
     fn read(&self) -> Result<Elf, String> {
         let bytes = fs::read(&self.elf).map_err(|error| format!("{}: {error}", self.elf.display()))?;
         Elf::parse(bytes).ok_or_else(|| format!("{} is not a 32-bit little-endian ELF", self.elf.display()))
     }
 
-    /// Writes `firmware.hex` and `firmware.uf2` beside the ELF.
+    /// Writes `firmware.hex` beside the ELF, and says which SHA-256 the image has on flash.
     pub fn write_images(&self) -> Result<(), String> {
         let segments = self.read()?.load_segments();
         let hex = self.elf.with_extension("hex");
-        let uf2 = self.elf.with_extension("uf2");
-        for (path, bytes) in
-            [(hex, image::hex(&segments).into_bytes()), (uf2, image::uf2(&segments, self.board.uf2_family()))]
-        {
-            fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
-            say(&format!("wrote {}", path.display()));
+        fs::write(&hex, image::hex(&segments)).map_err(|error| format!("{}: {error}", hex.display()))?;
+        say(&format!("wrote {}; SHA-256 of the image on flash: {}", hex.display(), self.digest()?));
+        Ok(())
+    }
+
+    /// No segment of the image may lie in the journal.
+    pub fn check_journal(&self) -> Result<(), String> {
+        let elf = self.read()?;
+        let address =
+            |symbol| elf.symbol(symbol).ok_or_else(|| format!("the firmware has no symbol {symbol}"));
+        let journal = address("_journal_start")?..address("_journal_end")?;
+        let overlaps = |(start, bytes): &(u32, Vec<u8>)| {
+            *start < journal.end && start + bytes.len() as u32 > journal.start
+        };
+        if elf.load_segments().iter().any(overlaps) {
+            return Err(format!("the image reaches into the journal at {:#x}", journal.start));
         }
         Ok(())
     }

@@ -1,13 +1,11 @@
-//! The two formats for drag-and-drop flashing, from the load segments of the ELF.
+//! The image that is flashed, from the load segments of the ELF: Intel hex, and its SHA-256.
+//!
+//! The boards' interface chip takes hex files; neither board has a bootloader that takes UF2.
+
+use sha2::{Digest as _, Sha256};
 
 /// Data bytes of an Intel hex record.
 const HEX_RECORD: usize = 16;
-/// Payload of a UF2 block.
-const UF2_PAYLOAD: usize = 256;
-/// Room for the payload in a UF2 block.
-const UF2_DATA: usize = 476;
-const UF2_FAMILY_PRESENT: u32 = 0x2000;
-
 /// Intel hex: data records, with an extended linear address record wherever the upper half changes.
 pub fn hex(segments: &[(u32, Vec<u8>)]) -> String {
     let mut text = String::new();
@@ -43,34 +41,45 @@ fn record(text: &mut String, address: u16, kind: u8, data: &[u8]) {
     text.push('\n');
 }
 
-/// UF2: the flash from its start to the end of the image, gaps erased, in blocks of 512 bytes.
-pub fn uf2(segments: &[(u32, Vec<u8>)], family: Option<u32>) -> Vec<u8> {
+/// SHA-256 of the flash from the lowest address of the image to its end, gaps as erased flash.
+pub fn digest(segments: &[(u32, Vec<u8>)]) -> String {
+    let start = segments.iter().map(|(at, _)| *at as usize).min().unwrap_or(0);
     let end = segments.iter().map(|(at, bytes)| *at as usize + bytes.len()).max().unwrap_or(0);
-    let mut flash = vec![0xFF; end.next_multiple_of(UF2_PAYLOAD)];
+    let mut flash = vec![0xFF; end - start];
     for (at, bytes) in segments {
-        flash.splice(*at as usize..*at as usize + bytes.len(), bytes.iter().copied());
+        let at = *at as usize - start;
+        flash.splice(at..at + bytes.len(), bytes.iter().copied());
     }
-    let blocks = flash.chunks(UF2_PAYLOAD);
-    let count = blocks.len() as u32;
-    let mut out = Vec::new();
-    for (i, payload) in blocks.enumerate() {
-        let flags = if family.is_some() { UF2_FAMILY_PRESENT } else { 0 };
-        let address = (i * UF2_PAYLOAD) as u32;
-        for word in [
-            0x0A32_4655,
-            0x9E5D_5157,
-            flags,
-            address,
-            UF2_PAYLOAD as u32,
-            i as u32,
-            count,
-            family.unwrap_or(0),
-        ] {
-            out.extend(u32::to_le_bytes(word));
-        }
-        out.extend(payload);
-        out.extend(std::iter::repeat_n(0, UF2_DATA - payload.len()));
-        out.extend(u32::to_le_bytes(0x0AB1_6F30));
+    Sha256::digest(&flash).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record that does not start at a multiple of 16, and one behind a 64 KB boundary.
+    #[test]
+    fn hex_records_of_two_segments() {
+        let segments = [(0x0000_FFFE, vec![1, 2, 3]), (0x0002_0000, vec![0xFF])];
+        let expected = [
+            ":020000040000FA",
+            ":02FFFE000102FE",
+            ":020000040001F9",
+            ":0100000003FC",
+            ":020000040002F8",
+            ":01000000FF00",
+            ":00000001FF",
+        ];
+        assert_eq!(hex(&segments).lines().collect::<Vec<_>>(), expected);
     }
-    out
+
+    #[test]
+    fn digest_fills_gaps_with_erased_flash() {
+        let apart = [(4, vec![b'a']), (6, vec![b'c'])];
+        let whole = [(4, vec![b'a', 0xFF, b'c'])];
+        assert_eq!(digest(&apart), digest(&whole));
+        // The example of the standard: "abc".
+        let start = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(digest(&[(0, b"abc".to_vec())]), start);
+    }
 }

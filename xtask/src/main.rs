@@ -5,9 +5,11 @@
 //! compiles in seconds.
 
 mod board;
+mod dist;
 mod elf;
 mod image;
 mod lint;
+mod probe;
 mod search;
 mod tools;
 
@@ -23,7 +25,7 @@ struct Task {
     run: fn(&[&str]) -> Result<(), String>,
 }
 
-const TASKS: [Task; 11] = [
+const TASKS: [Task; 17] = [
     Task {
         name: "setup",
         options: "",
@@ -33,7 +35,7 @@ const TASKS: [Task; 11] = [
     Task {
         name: "firmware",
         options: "[--board v1|v2]",
-        help: "build the firmware (ELF, Intel hex, UF2) and print its sizes",
+        help: "build the firmware (ELF, Intel hex) and print its sizes",
         run: |words| match words {
             [] => firmware(&Board::ALL),
             ["--board", name] => firmware(&[Board::named(name)?]),
@@ -45,6 +47,30 @@ const TASKS: [Task; 11] = [
         options: "",
         help: "boot the v1's firmware under QEMU with its serial port on a pseudo-terminal",
         run: |words| no_options(words).and_then(|()| qemu()),
+    },
+    Task {
+        name: "flash",
+        options: "--board v1|v2 [--erase-trial]",
+        help: "write the firmware to a board, by probe-rs or to its drive; a running trial is kept",
+        run: probe::flash,
+    },
+    Task {
+        name: "lock",
+        options: "--board v1|v2 [--yes]",
+        help: "close the debug port of a board, before its key is set (probe-rs)",
+        run: probe::lock,
+    },
+    Task {
+        name: "verify",
+        options: "--board v1|v2",
+        help: "compare the flash of a board with the image of this tree (probe-rs)",
+        run: probe::verify,
+    },
+    Task {
+        name: "run",
+        options: "--board v1|v2",
+        help: "write the firmware, start it and show its log (probe-rs)",
+        run: probe::start,
     },
     Task {
         name: "test",
@@ -81,6 +107,18 @@ const TASKS: [Task; 11] = [
         options: "[--file FILE]",
         help: "change the core in many small ways; print the changes that no test notices (hours)",
         run: search::mutants,
+    },
+    Task {
+        name: "reproduce",
+        options: "",
+        help: "build the images again from a copy of the sources elsewhere; they must be the same",
+        run: |words| no_options(words).and_then(|()| dist::reproduce()),
+    },
+    Task {
+        name: "dist",
+        options: "",
+        help: "release files in target/dist: Linux, Windows, Debian package, images, SHA256SUMS",
+        run: |words| no_options(words).and_then(|()| dist::dist()),
     },
     Task {
         name: "counts",
@@ -130,7 +168,7 @@ fn usage() -> String {
     let mut text = String::from("usage: cargo xtask COMMAND\n\n");
     for task in &TASKS {
         let call = format!("{} {}", task.name, task.options);
-        text += &format!("    {call:26} {}\n", task.help);
+        text += &format!("    {call:35} {}\n", task.help);
     }
     text
 }
@@ -191,12 +229,10 @@ fn firmware(boards: &[Board]) -> Result<(), String> {
 fn qemu() -> Result<(), String> {
     tools::qemu()?;
     let build = Build::make(&tools::compiler()?, Board::V1, Profile::Release)?;
-    say(
-        "the line below names the pseudo-terminal PATH. Attach with `picocom PATH`, or, once it has a trial, with",
-    );
-    say(
-        "`equipoise terminal --port PATH --trial FILE`; `equipoise provision FILE --port PATH --key-file KEY` begins one.",
-    );
+    say("the line below names the pseudo-terminal PATH. Attach with");
+    say("    picocom -b 115200 --echo --omap crlf PATH        (say HELLO first)");
+    say("    equipoise provision TRIAL --port PATH --key-file KEY");
+    say("    equipoise terminal --port PATH --trial TRIAL");
     say("The emulated flash lives as long as QEMU does. Ctrl-C ends it.");
     run(Command::new("qemu-system-arm")
         .args(["-M", "microbit", "-display", "none", "-monitor", "none", "-serial", "pty", "-kernel"])
@@ -208,6 +244,7 @@ fn test() -> Result<(), String> {
     tools::terminal()?;
     lint::lint()?;
     firmware(&Board::ALL)?;
+    dist::reproduce()?;
     run(cargo().args(["test", "--package", "xtask"]))?;
     run(&mut all_tests(&tools::compiler()?)?)
 }

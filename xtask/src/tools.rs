@@ -74,15 +74,44 @@ pub fn compiler() -> Result<Compiler, String> {
 }
 
 fn targets_installed() -> bool {
-    Board::ALL.iter().all(|board| {
-        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-        let asked =
-            Command::new(rustc).args(["--print", "target-libdir", "--target", board.target()]).output();
-        let Ok(output) = asked else { return false };
-        let directory = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        let Ok(files) = std::fs::read_dir(directory) else { return false };
-        files.flatten().any(|file| file.file_name().to_string_lossy().starts_with("libcore-"))
-    })
+    Board::ALL.iter().all(|board| installed(board.target()))
+}
+
+/// Whether the rustc in use has the library of a target.
+fn installed(target: &str) -> bool {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let asked = Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();
+    let Ok(output) = asked else { return false };
+    let directory = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let Ok(files) = std::fs::read_dir(directory) else { return false };
+    files.flatten().any(|file| file.file_name().to_string_lossy().starts_with("libcore-"))
+}
+
+/// Sees to it that the compiler can build for a target of the host programs.
+pub fn target(name: &str) -> Result<(), String> {
+    if installed(name) {
+        return Ok(());
+    }
+    say(&format!("the target {name} is missing; asking rustup for it"));
+    if within(Command::new("rustup").args(["target", "add", name]), TOOLCHAIN_LIMIT) && installed(name) {
+        Ok(())
+    } else {
+        Err(format!("the target {name} could not be had from rustup"))
+    }
+}
+
+/// Sees to it that programs for Windows can be linked.
+pub fn mingw() -> Result<(), String> {
+    if answers("x86_64-w64-mingw32-gcc") {
+        return Ok(());
+    }
+    say("the linker for Windows is missing");
+    apt_install(&["gcc-mingw-w64-x86-64"])
+}
+
+/// Where cargo leaves what it builds.
+pub fn target_directory() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from)
 }
 
 /// Runs a command, killing it when it takes too long; true if it ended well.
@@ -222,7 +251,7 @@ fn crate_tool(package: &str, version: &str, program: &str) -> Result<PathBuf, St
     Ok(path)
 }
 
-fn answers(program: &str) -> bool {
+pub fn answers(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())

@@ -1,0 +1,233 @@
+//! `cargo xtask flash | lock | verify | run`: the commands for a real board.
+//!
+//! With [probe-rs](https://probe.rs) only the pages of the image are written, so a running trial
+//! survives an update. Copying the hex file onto the board's drive erases the whole chip, the trial
+//! included; so does `probe-rs erase`. Both need `--erase-trial`.
+
+use crate::board::{Board, Build, Profile};
+use crate::{run, say, tools};
+use std::fs;
+use std::io::{BufRead as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What is said when neither way to a board is found.
+const NO_WAY: &str = "probe-rs is missing (cargo install probe-rs-tools, or https://probe.rs), and no \
+    drive named MICROBIT is mounted; plug the board in, or install probe-rs";
+const NO_PROBE: &str = "probe-rs is missing: cargo install probe-rs-tools, or see https://probe.rs";
+const TRIAL_LOST: &str = "this way the whole chip is erased, and with it a trial that is running, its \
+    key and its report. If that is what you want, say --erase-trial; with probe-rs installed a trial \
+    survives `cargo xtask flash`";
+
+/// The options of the four commands.
+#[derive(Debug, PartialEq, Eq)]
+struct Options {
+    board: Board,
+    erase_trial: bool,
+    yes: bool,
+}
+
+impl Options {
+    fn parse(words: &[&str], allowed: &[&str]) -> Result<Self, String> {
+        let (mut board, mut erase_trial, mut yes) = (None, false, false);
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            match *word {
+                "--board" => {
+                    board = Some(Board::named(rest.next().ok_or("--board needs v1 or v2")?)?);
+                }
+                "--erase-trial" if allowed.contains(word) => erase_trial = true,
+                "--yes" if allowed.contains(word) => yes = true,
+                other => return Err(format!("`{other}` is not an option of this command")),
+            }
+        }
+        let board = board.ok_or("which board? --board v1 or --board v2")?;
+        Ok(Self { board, erase_trial, yes })
+    }
+}
+
+/// Writes the image to the board and starts it.
+pub fn flash(words: &[&str]) -> Result<(), String> {
+    let options = Options::parse(words, &["--erase-trial"])?;
+    let build = build(options.board)?;
+    if tools::answers("probe-rs") {
+        for arguments in flash_steps(options.board, &build.elf, options.erase_trial) {
+            run(Command::new("probe-rs").args(arguments))?;
+        }
+        return Ok(());
+    }
+    let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
+    let drive = drives(&mounts).into_iter().next().ok_or(NO_WAY)?;
+    say(&format!("probe-rs is missing; the board's drive is {}", drive.display()));
+    copy_to_drive(&drive, options.board, &build.elf.with_extension("hex"), options.erase_trial)
+}
+
+/// Closes the debug port of the board.
+pub fn lock(words: &[&str]) -> Result<(), String> {
+    let options = Options::parse(words, &["--yes"])?;
+    if !tools::answers("probe-rs") {
+        return Err(NO_PROBE.into());
+    }
+    if !options.yes {
+        print!(
+            "This closes the debug port. It can only be opened again by erasing the whole chip, with \
+             its trial and key.\nType `lock` to go on: "
+        );
+        let _ = std::io::stdout().flush();
+        let mut line = String::new();
+        let read = std::io::stdin().lock().read_line(&mut line);
+        if read.is_err() || line.trim() != "lock" {
+            return Err("nothing was changed".into());
+        }
+    }
+    for arguments in lock_steps(options.board) {
+        run(Command::new("probe-rs").args(arguments))?;
+    }
+    say("the board is locked; `cargo xtask verify` must fail from now on");
+    Ok(())
+}
+
+/// Compares the flash of the board with the image built from this tree.
+pub fn verify(words: &[&str]) -> Result<(), String> {
+    let options = Options::parse(words, &[])?;
+    let build = build(options.board)?;
+    if !tools::answers("probe-rs") {
+        return Err(NO_PROBE.into());
+    }
+    run(Command::new("probe-rs").args(["verify", "--chip", options.board.chip()]).arg(&build.elf))?;
+    say("the board holds the image of this tree");
+    Ok(())
+}
+
+/// Writes the image, starts it and shows its log until Ctrl-C.
+pub fn start(words: &[&str]) -> Result<(), String> {
+    let options = Options::parse(words, &[])?;
+    let build = build(options.board)?;
+    if !tools::answers("probe-rs") {
+        return Err(NO_PROBE.into());
+    }
+    run(Command::new("probe-rs").args(["run", "--chip", options.board.chip()]).arg(&build.elf))
+}
+
+/// The shipping image, which must leave the journal's pages alone.
+fn build(board: Board) -> Result<Build, String> {
+    let build = Build::make(&tools::compiler()?, board, Profile::Release)?;
+    build.write_images()?;
+    build.check_journal()?;
+    Ok(build)
+}
+
+/// The calls of probe-rs that write an image: page by page, so that the journal stays.
+fn flash_steps(board: Board, elf: &Path, erase_trial: bool) -> Vec<Vec<String>> {
+    let elf = elf.display().to_string();
+    let erase = erase_trial.then(|| vec!["erase", "--chip", board.chip()]);
+    let steps = erase.into_iter().chain([
+        vec!["download", "--chip", board.chip(), "--verify", elf.as_str()],
+        vec!["reset", "--chip", board.chip()],
+    ]);
+    steps.map(|step| step.into_iter().map(str::to_owned).collect()).collect()
+}
+
+/// The calls of probe-rs that lock a board: the configuration word is written through the flash
+/// controller (NVMC), as docs/board.md explains.
+fn lock_steps(board: Board) -> Vec<Vec<String>> {
+    let (address, value) = board.lock_word();
+    let write = |address: &str, value: &str| {
+        ["write", "--chip", board.chip(), "b32", address, value].map(str::to_owned).to_vec()
+    };
+    let reset = ["reset", "--chip", board.chip()].map(str::to_owned).to_vec();
+    vec![write(NVMC_CONFIG, "1"), write(address, value), write(NVMC_CONFIG, "0"), reset]
+}
+
+/// The register that allows writes to flash and to the configuration words, on both chips.
+const NVMC_CONFIG: &str = "0x4001E504";
+
+/// Mounted drives of the name MICROBIT, from the text of /proc/mounts.
+fn drives(mounts: &str) -> Vec<PathBuf> {
+    let places = mounts.lines().filter_map(|line| line.split(' ').nth(1));
+    // Spaces in a path are written as \040.
+    let places = places.map(|place| PathBuf::from(place.replace("\\040", " ")));
+    places.filter(|place| place.file_name().is_some_and(|name| name == "MICROBIT")).collect()
+}
+
+/// Copies the hex file to a board's drive, after making sure that it is the right board.
+fn copy_to_drive(drive: &Path, board: Board, hex: &Path, erase_trial: bool) -> Result<(), String> {
+    let details = drive.join("DETAILS.TXT");
+    let text = fs::read_to_string(&details).map_err(|error| format!("{}: {error}", details.display()))?;
+    match Board::from_details(&text) {
+        Some(found) if found == board => {}
+        Some(found) => return Err(format!("the drive is that of a board {found}, not {board}")),
+        None => return Err(format!("{} names no board that we know", details.display())),
+    }
+    if !erase_trial {
+        return Err(TRIAL_LOST.into());
+    }
+    say(&format!("copying {} to {}", hex.display(), drive.display()));
+    let target = drive.join("firmware.hex");
+    let bytes = fs::read(hex).map_err(|error| format!("{}: {error}", hex.display()))?;
+    let mut file = fs::File::create(&target).map_err(|error| format!("{}: {error}", target.display()))?;
+    // The board restarts, and the drive goes away, when the file is complete.
+    file.write_all(&bytes).map_err(|error| format!("{}: {error}", target.display()))?;
+    let _ = file.sync_all();
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without `--erase-trial` no call erases more than the image's pages.
+    #[test]
+    fn flash_keeps_the_trial() {
+        for board in Board::ALL {
+            let steps = flash_steps(board, Path::new("x"), false);
+            let words = steps.concat();
+            assert!(!words.iter().any(|word| word.contains("erase")), "{words:?}");
+            assert_eq!(steps[0][..2], ["download", "--chip"]);
+            assert_eq!(flash_steps(board, Path::new("x"), true)[0][0], "erase");
+        }
+    }
+
+    #[test]
+    fn drive_is_found_in_mounts() {
+        let mounts = "/dev/sda1 / ext4 rw 0 0\n/dev/sdb /media/a\\040b/MICROBIT vfat rw 0 0\n";
+        assert_eq!(drives(mounts), [PathBuf::from("/media/a b/MICROBIT")]);
+        assert!(drives("/dev/sdb /media/MICROBIT2 vfat rw 0 0\n").is_empty());
+    }
+
+    /// The hex file reaches the right board's drive only, and only with `--erase-trial`.
+    #[test]
+    fn drive_takes_the_right_image() {
+        let drive = std::env::temp_dir().join(format!("xtask-drive-{}", std::process::id()));
+        fs::create_dir_all(&drive).unwrap();
+        fs::write(drive.join("DETAILS.TXT"), "# DAPLink\r\nUnique ID: 9904360254974e45\r\n").unwrap();
+        let hex = drive.join("image");
+        fs::write(&hex, ":00000001FF\n").unwrap();
+        let copied = drive.join("firmware.hex");
+        assert!(copy_to_drive(&drive, Board::V1, &hex, true).unwrap_err().contains("board v2, not v1"));
+        assert_eq!(copy_to_drive(&drive, Board::V2, &hex, false), Err(TRIAL_LOST.into()));
+        assert!(!copied.exists());
+        assert_eq!(copy_to_drive(&drive, Board::V2, &hex, true), Ok(()));
+        assert_eq!(fs::read(&copied).unwrap(), fs::read(&hex).unwrap());
+        fs::remove_dir_all(&drive).unwrap();
+    }
+
+    #[test]
+    fn lock_opens_and_closes_the_controller() {
+        for board in Board::ALL {
+            let steps = lock_steps(board);
+            let written: Vec<&str> =
+                steps.iter().filter_map(|step| step.get(5)).map(String::as_str).collect();
+            assert_eq!(written, ["1", board.lock_word().1, "0"]);
+        }
+    }
+
+    #[test]
+    fn options_are_checked() {
+        let options = Options::parse(&["--board", "v2", "--erase-trial"], &["--erase-trial"]).unwrap();
+        assert_eq!(options, Options { board: Board::V2, erase_trial: true, yes: false });
+        assert!(Options::parse(&["--board", "v2", "--erase-trial"], &[]).is_err());
+        assert!(Options::parse(&[], &[]).unwrap_err().contains("which board"));
+        assert!(Options::parse(&["--board", "v9"], &[]).unwrap_err().contains("v9"));
+    }
+}
