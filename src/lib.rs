@@ -57,7 +57,7 @@ pub mod wire;
 
 #[cfg(feature = "host")]
 pub mod host;
-#[cfg(feature = "host")]
+#[cfg(any(test, feature = "host"))]
 pub mod testkit;
 
 /// The names of std's prelude that core's lacks: `host` modules and tests import them.

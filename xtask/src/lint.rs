@@ -22,6 +22,9 @@ pub fn lint() -> Result<(), String> {
     let strict = ["--", "-D", "warnings"];
     run(cargo().args(clippy).args(["--features", TESTED]).args(strict))?;
     run(cargo().args(clippy).args(["--package", "xtask"]).args(strict))?;
+    // The core without `host`, with its unit tests, as miri runs them.
+    let core = ["clippy", "--lib", "--profile", "test", "--no-default-features"];
+    run(cargo().args(core).args(strict))?;
     let compiler = tools::compiler()?;
     for board in Board::ALL {
         let mut command = compiler.cargo("clippy", board.target());
