@@ -43,7 +43,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "alpha")]
     over: Over,
     /// Designs with a curve, by commas
-    #[arg(long, default_value = "interim,dp-conse,conse")]
+    #[arg(long, default_value = "interim,dp-conse,conse,uniform")]
     designs: String,
     /// Comparators, by commas
     #[arg(long, default_value = "fixed,ucb1,thompson,etc")]
@@ -58,6 +58,11 @@ const ALPHAS: [&str; 9] = ["0", "1/8", "1/4", "3/8", "1/2", "5/8", "3/4", "7/8",
 const EPSILONS: [&str; 8] = ["1/10", "1/5", "2/5", "3/4", "3/2", "3", "6", "12"];
 /// Patients of the rarest feature, as fractions of an equal share.
 const RARITIES: [f64; 4] = [1.0, 0.2, 0.04, 0.01];
+
+/// Whether a design depends on alpha; the others are points.
+fn has_alpha(name: &str) -> bool {
+    name != "uniform"
+}
 
 /// One simulated point of a picture.
 struct Measured {
@@ -87,12 +92,12 @@ impl Args {
         let mut points = Vec::new();
         match self.over {
             Over::Alpha => {
-                for name in &designs {
+                for name in designs.iter().filter(|name| has_alpha(name)) {
                     for value in ALPHAS {
                         points.push((name.clone(), value.into(), self.scenario(name, value, epsilon)?));
                     }
                 }
-                for name in &comparators {
+                for name in designs.iter().filter(|name| !has_alpha(name)).chain(&comparators) {
                     points.push((name.clone(), String::new(), self.scenario(name, alpha, epsilon)?));
                 }
             }

@@ -11,7 +11,7 @@
 //!
 //! The answer is printed with its operating characteristics and written as the trial file that `provision` takes. Two
 //! things are said plainly: that no epsilon on the ladder is enough (exit code 1, nothing is written), and that a
-//! trial is too small to adapt: fewer than half of the features would ever drop an arm, or hardly more patients than
+//! trial is too small to adapt: fewer than half of the features would settle before half, or hardly more patients than
 //! with fair coins get the better one.
 
 use crate::prelude::*;
@@ -56,7 +56,7 @@ pub struct Args {
     /// Wanted: at least this share of the patients on the better arm
     #[arg(long, value_name = "S")]
     better: Option<String>,
-    /// Chance of ever dropping the better arm of a feature
+    /// Two-sided level at which a look lets a feature leave the fair coin
     #[arg(long, default_value = "1/20")]
     beta: String,
     /// Largest outcome; 1 is yes/no
@@ -322,9 +322,9 @@ fn describe(base: &Scenario, found: &Candidate) -> Result<String, SimulateError>
         ("... of a uniform trial without privacy", format!("{uniform:.4}")),
         ("intervals that hold the effect", format!("{:.1} %", percent(s.coverage.map_or(0.0, |f| f.mean)))),
         ("patients on the better arm", format!("{:.1} %", percent(found.better()))),
-        ("features that drop an arm", format!("{:.1} %", percent(s.dropped))),
-        ("... the better one", format!("{:.2} %", percent(s.wrong_drops))),
-        ("patients to the first drop", s.first_drop.map_or("-".into(), |at| format!("{at:.0}"))),
+        ("features that settle before half", format!("{:.1} %", percent(s.dropped))),
+        ("... for the worse arm", format!("{:.2} %", percent(s.wrong_drops))),
+        ("resolved patients to the first", s.first_drop.map_or("-".into(), |at| format!("{at:.0}"))),
     ];
     for (name, value) in rows {
         let _ = writeln!(text, "{name:<40}{value:>10}");
@@ -332,7 +332,7 @@ fn describe(base: &Scenario, found: &Candidate) -> Result<String, SimulateError>
     if s.dropped < 0.5 || found.better() < HARDLY {
         let _ = writeln!(
             text,
-            "\nTOO SMALL TO ADAPT at epsilon {}: only {:.0} % of the features drop an arm before the first half is over, and\n\
+            "\nTOO SMALL TO ADAPT at epsilon {}: only {:.0} % of the features settle before half, and\n\
              {:.0} % of the patients get the better arm, where fair coins give 50 %.\n{}",
             plan.epsilon(),
             percent(s.dropped),
@@ -343,7 +343,7 @@ fn describe(base: &Scenario, found: &Candidate) -> Result<String, SimulateError>
     Ok(text)
 }
 
-/// How many patients would let most features drop an arm.
+/// How many patients would let most features settle before half.
 fn enough(base: &Scenario, plan: &Plan) -> Result<String, SimulateError> {
     let mut parameters = plan.parameters();
     while let Some(more) = parameters.patients.checked_mul(2) {

@@ -31,13 +31,13 @@ pub struct PlanArgs {
     /// Privacy loss of one patient, 1/1000..=20 (conse and the comparators ignore it)
     #[arg(long, default_value = "1")]
     pub epsilon: String,
-    /// Chance of ever dropping the better arm of a feature, between 0 and 1
+    /// Two-sided level at which a look lets a feature leave the fair coin, between 0 and 1
     #[arg(long, default_value = "1/20")]
     pub beta: String,
     /// Largest outcome, 1..=65535; 1 is yes/no
     #[arg(long, default_value = "1")]
     pub scale: String,
-    /// Planned looks inside the second half (interim), 0..=8
+    /// Planned reports in the second half, 0..=8
     #[arg(long, default_value = "0")]
     pub reports: String,
 }
@@ -192,7 +192,7 @@ impl WorldArgs {
     }
 }
 
-const DESIGNS: &str = "conse dp-conse interim fixed ucb1 thompson etc[:SHARE]";
+const DESIGNS: &str = "conse dp-conse interim uniform fixed ucb1 thompson etc[:SHARE]";
 
 /// The policy of a name.
 pub(crate) fn policy(name: &str) -> Result<(Design, Policy), SimulateError> {
@@ -219,7 +219,8 @@ pub(crate) fn progress(patients: u64) -> ProgressBar {
 /// What `equipoise simulate` takes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Who chooses the arms: conse, dp-conse, interim, fixed, ucb1, thompson, etc[:SHARE]; several by commas
+    /// Who chooses the arms: conse, dp-conse, interim, uniform, fixed, ucb1, thompson, etc[:SHARE];
+    /// several by commas
     #[arg(long, default_value = "interim")]
     design: String,
     #[command(flatten)]

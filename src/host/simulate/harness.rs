@@ -19,6 +19,7 @@ use super::statistics::{FeatureRun, Run};
 use super::{Delay, Lost, Policy, Scenario};
 use crate::chance::Sampler;
 use crate::design::Arm;
+use crate::design::schedule::next_look;
 use crate::estimate::Estimate;
 use crate::plan::{MAX_FEATURES, Plan};
 use crate::trial::{AtOnce, Trial, TrialError};
@@ -38,14 +39,26 @@ pub trait Player {
     fn looks(&self) -> u8;
     /// The estimate of a feature.
     fn estimate(&self, feature: u8) -> Option<Estimate>;
-    /// The arm dropped in a feature.
+    /// The arm dropped in a feature, or against which it settled before half.
     fn dropped(&self, feature: u8) -> Option<Arm>;
+    /// The count of resolved patients at which the first feature settled, if that was before half.
+    fn settled_at(&self) -> Option<u32> {
+        None
+    }
 }
 
 /// The shipping core with room for `U` waiting patients.
 struct Core<const U: usize> {
     trial: Trial<{ MAX_FEATURES as usize }, U>,
     chance: Sampler<Xoshiro256PlusPlus>,
+    /// Looks seen so far.
+    looks: u8,
+    /// Looks before half.
+    early_looks: u8,
+    /// The trailing arms of the features that settled before half, and the count of the first look
+    /// at which one did.
+    trailing: [Option<Arm>; MAX_FEATURES as usize],
+    settled_at: Option<u32>,
 }
 
 /// Room for waiting patients: as many as the board has where outcomes come at once, more where they come late.
@@ -57,8 +70,40 @@ const _: () = assert!(super::delays::MAX_DELAY + 1 < LATEST as u32);
 impl<const U: usize> Core<U> {
     fn new(plan: Plan, coins: Xoshiro256PlusPlus) -> Self {
         match Trial::new(plan) {
-            Ok(trial) => Self { trial, chance: Sampler::new(coins) },
+            Ok(trial) => {
+                let planned = (0..).map_while(|done| next_look(&plan, done));
+                Self {
+                    trial,
+                    chance: Sampler::new(coins),
+                    looks: 0,
+                    early_looks: planned.filter(|count| *count < plan.half()).count() as u8,
+                    trailing: [None; MAX_FEATURES as usize],
+                    settled_at: None,
+                }
+            }
             Err(error) => Self::impossible(error),
+        }
+    }
+
+    /// Notes what a look has settled.
+    #[inline(always)]
+    fn watch(&mut self) {
+        if self.trial.looks() != self.looks {
+            self.note();
+        }
+    }
+
+    #[cold]
+    fn note(&mut self) {
+        self.looks = self.trial.looks();
+        if self.looks > self.early_looks {
+            return;
+        }
+        for (feature, trailing) in (0..).zip(&mut self.trailing) {
+            *trailing = self.trial.leading(feature).map(Arm::other);
+        }
+        if self.settled_at.is_none() && self.trailing.iter().any(Option::is_some) {
+            self.settled_at = next_look(self.trial.plan(), self.looks - 1);
         }
     }
 
@@ -72,7 +117,9 @@ impl<const U: usize> Core<U> {
 impl<const U: usize> Player for Core<U> {
     #[inline(always)]
     fn assign(&mut self, feature: u8) -> Arm {
-        match self.trial.assign(feature, None, &mut self.chance) {
+        let arm = self.trial.assign(feature, None, &mut self.chance);
+        self.watch();
+        match arm {
             Ok(arm) => arm,
             Err(error) => Self::impossible(error),
         }
@@ -84,13 +131,16 @@ impl<const U: usize> Player for Core<U> {
             Some(y) => self.trial.outcome(patient, y, &mut self.chance),
             None => self.trial.lost(patient, &mut self.chance),
         };
+        self.watch();
         if let Err(error) = done {
             Self::impossible(error);
         }
     }
 
     fn at_once(&mut self, _next: u32, _n: u32, patients: &mut impl AtOnce) -> u32 {
-        match self.trial.at_once(patients, &mut self.chance) {
+        let done = self.trial.at_once(patients, &mut self.chance);
+        self.watch();
+        match done {
             Ok(()) => self.trial.assigned(),
             Err(error) => Self::impossible(error),
         }
@@ -111,7 +161,11 @@ impl<const U: usize> Player for Core<U> {
 
     #[inline(always)]
     fn dropped(&self, feature: u8) -> Option<Arm> {
-        self.trial.dropped(feature)
+        self.trial.dropped(feature).or(self.trailing.get(usize::from(feature)).copied().flatten())
+    }
+
+    fn settled_at(&self) -> Option<u32> {
+        self.settled_at
     }
 }
 
@@ -186,7 +240,8 @@ impl Stage {
             estimate: player.estimate(j),
             dropped: player.dropped(j),
         });
-        Run { features: features.collect(), first_drop: watch.first_drop }
+        let features = features.collect();
+        Run { features, first_drop: player.settled_at().or(watch.first_drop) }
     }
 
     /// Yes/no outcomes that come before the next patient.
