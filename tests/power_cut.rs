@@ -19,7 +19,7 @@ use book::{
 };
 use cuts::{Tally, every_cut, tears};
 use equipoise::journal::Journal;
-use equipoise::testkit::strict_flash::Tear;
+use equipoise::testkit::strict_flash::{Dead, Tear};
 use rayon::prelude::*;
 
 /// A scenario under way.
@@ -29,6 +29,8 @@ struct Rig {
     ledger: usize,
     /// Every word that ever belonged to a secret part.
     secrets: HashSet<u32>,
+    /// The flash has a dead bit: a repair may leave something to repair.
+    sick: bool,
 }
 
 impl Rig {
@@ -110,7 +112,7 @@ impl Rig {
             }
             let before = journal.flash().operations();
             let again = self.judge(mount(journal.release(), self.ledger), &[&state], &context);
-            if again.is_some_and(|(mut journal, _)| journal.flash().operations() != before) {
+            if !self.sick && again.is_some_and(|(mut journal, _)| journal.flash().operations() != before) {
                 self.tally.lose(format!("{}: a clean flash was written to", context()));
             }
         }
@@ -119,7 +121,7 @@ impl Rig {
 
 /// Takes the steps on a fresh region, with the power cut everywhere.
 fn survives(name: &str, blank: u8, ledger: usize, stride: u64, steps: &[Step]) {
-    let mut rig = Rig { tally: Tally::default(), ledger, secrets: HashSet::new() };
+    let mut rig = Rig { tally: Tally::default(), ledger, secrets: HashSet::new(), sick: false };
     let mut book = Book::blank(ledger);
     let fresh = Flash::new(PAGES, blank);
     let (mut journal, _) = mount(fresh.clone(), ledger).map_err(|(error, _)| error).unwrap();
@@ -173,4 +175,43 @@ scenarios! {
 fn a_page_is_opened_ahead() {
     // More than fit into a page, so that too little is left of it at some rest.
     survives("a_page_is_opened_ahead", 0xff, SMALL, 3, &[Days(1), Rest, Rest, Assign(1)].repeat(16));
+}
+
+/// A bit that a request writes is dead, and the power is cut as well: the request is done whole or not
+/// at all, and the record that did not read back leaves no secret behind.
+#[test]
+fn dead_bit_and_power_cut_lose_nothing() {
+    let mut rig = Rig { tally: Tally::default(), ledger: SMALL, secrets: HashSet::new(), sick: true };
+    for (days, step) in [(4, Outcome(1, 1)), (7, Outcome(0, 2)), (2, Look)] {
+        rig.secrets.clear();
+        let (mut journal, mut book) =
+            mount(Flash::new(PAGES, 0xff), SMALL).map_err(|(error, _)| error).unwrap();
+        for day in 0..days {
+            Assign(day % 4).take(&mut journal, &mut book).unwrap();
+            Outcome(day % 4, day % 3).take(&mut journal, &mut book).unwrap();
+            rig.secrets.extend(book.secret_words());
+        }
+        let old = book.clone();
+        let mut done = journal.clone();
+        step.take(&mut done, &mut book).unwrap();
+        rig.secrets.extend(book.secret_words());
+        let cleared = |(before, after): (&u32, &u32)| before & !after;
+        let words = journal.flash().words().iter().zip(done.flash().words()).map(cleared);
+        let written: Vec<(usize, u32)> = words.enumerate().filter(|(_, bits)| *bits != 0).collect();
+        written.par_iter().for_each(|(at, bits)| {
+            let (at, bit) = (*at, if at % 2 == 0 { bits.trailing_zeros() } else { bits.ilog2() });
+            let mut sick = journal.clone();
+            sick.flash().kill(at * 4, bit, Dead::One);
+            let before = sick.flash().operations();
+            let mut moved = sick.clone();
+            step.take(&mut moved, &mut old.clone()).unwrap();
+            let context = || format!("{step:?}, bit {bit} of word {at} dead");
+            let cuts = moved.flash().operations() - before;
+            rig.judge(mount(moved.release(), SMALL), &[&book], &context);
+            // Another third of the cuts for each bit.
+            let cuts = (0..cuts).skip(at % 3).step_by(3);
+            cuts.for_each(|cut| rig.cut(&sick, step, (&old, &book), cut, 50));
+        });
+    }
+    rig.tally.print("dead_bit_and_power_cut_lose_nothing");
 }

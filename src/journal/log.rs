@@ -37,7 +37,7 @@ impl<F: JournalFlash> Journal<F> {
         if self.sealed { 0 } else { (Region::<F>::PAGE as u32).saturating_sub(self.tail as u32) }
     }
 
-    fn has_failed(&self, seq: u32) -> bool {
+    pub(super) fn has_failed(&self, seq: u32) -> bool {
         self.failed >> (self.region.slot(seq) & 63) & 1 == 1
     }
 
@@ -84,7 +84,7 @@ impl<F: JournalFlash> Journal<F> {
     }
 
     /// Takes note of a record that was written, or not, at the end of the newest page. A page that
-    /// failed gets no more records; the words of this one are wiped once they are void.
+    /// failed gets no more records.
     #[inline(always)]
     fn note(&mut self, record: &Record, written: bool) {
         if written {
@@ -92,7 +92,6 @@ impl<F: JournalFlash> Journal<F> {
         } else {
             self.fail(record.seq);
             self.sealed = true;
-            self.void_end = record.end();
         }
     }
 
@@ -112,8 +111,16 @@ impl<F: JournalFlash> Journal<F> {
         self.append(parts, dirty, turn)?;
         if self.newest > begin.0 {
             for seq in begin.0.max(self.oldest)..self.newest {
+                if !self.in_log(seq)? {
+                    continue;
+                }
+                if self.has_failed(seq) {
+                    // The record that it did not take is void now, and may hold secret values.
+                    let void = self.tail_of(seq)?.saturating_add(1)..self.region.used(seq)?;
+                    self.region.zero(seq, void)?;
+                }
                 // A page that cannot be closed holds good records, but is not used again.
-                if self.in_log(seq)? && !self.region.close(seq)? {
+                if !self.region.close(seq)? {
                     self.fail(seq);
                 }
             }
@@ -186,11 +193,6 @@ impl<F: JournalFlash> Journal<F> {
             if !self.region.open(&header)? {
                 self.fail(next);
                 continue;
-            }
-            if self.void_end > 0 {
-                // What stands behind the tail no longer counts, and may hold secret values.
-                self.region.zero(before, tail + 1..self.void_end)?;
-                self.void_end = 0;
             }
             (self.newest, self.tail, self.sealed) = (next, HEADER, false);
             let record = Record::new((next, HEADER), shape, last);

@@ -87,8 +87,8 @@
 //!
 //! # Failing flash
 //! If a page is not blank after its erase, or does not take its header, its number is left out. If it
-//! does not take a record, the record is void: the next page says so in its `tail`, the record's words
-//! are zeroed, and it is written again there. What was committed in a failed page stays valid, because
+//! does not take a record, the record is written again on the next page, which says in its `tail` that
+//! the first copy is void; once the transaction is committed, the words of that copy are zeroed. What was committed in a failed page stays valid, because
 //! it was read back; sweeps move it away like everything else. Not covered is a bit that changes
 //! by itself long after it was written: that is damage, found at the next mount.
 //!
@@ -287,8 +287,6 @@ pub struct Journal<F> {
     swept: u32,
     /// Slots that failed, one bit each: they are not used again.
     failed: u64,
-    /// If the newest page failed: the end of the record that it did not take. Else 0.
-    void_end: u16,
     /// The newest page takes no more records: it failed, or was opened before this mount.
     sealed: bool,
     /// The page after the newest is erased.

@@ -32,7 +32,6 @@ impl<F: JournalFlash> Journal<F> {
             floor: 1,
             swept: 0,
             failed: 0,
-            void_end: 0,
             sealed: true,
             ahead: false,
             purging: false,
@@ -92,7 +91,7 @@ impl<F: JournalFlash> Journal<F> {
         // The header was written before its transaction let go of older pages. Without this a device
         // that is switched off after every page turn would never let go of any.
         self.retire().map_err(MountError::Repair)?;
-        if survey.finished && scrubbed && closed && !header.purging {
+        if survey.finished && survey.wiped && scrubbed && closed && !header.purging {
             return Ok(());
         }
         for void in (seq + 1..=newest.seq).rev() {
@@ -145,7 +144,7 @@ impl<F: JournalFlash> Journal<F> {
 
     /// Checks every page and record of the log and finds the end of the last committed transaction.
     fn survey<P: Parts>(&mut self, parts: &P, newest: &Header) -> Result<Survey, MountError> {
-        let mut survey = Survey { committed: None, finished: false };
+        let mut survey = Survey { committed: None, finished: false, wiped: true };
         let mut seq = newest.oldest;
         loop {
             self.page(seq)?;
@@ -175,8 +174,19 @@ impl<F: JournalFlash> Journal<F> {
             if at != next.tail {
                 return Err(MountError::Damaged);
             }
+            survey.wiped &= !self.has_failed(seq) || self.is_wiped(seq, at)?;
             seq = next.seq;
         }
+    }
+
+    /// Whether the record that a failed page did not take, behind its tail, has been zeroed.
+    fn is_wiped(&mut self, seq: u32, tail: u16) -> Result<bool, NorFlashErrorKind> {
+        for at in tail + 1..Region::<F>::PAGE {
+            if ![0, BLANK].contains(&self.region.word(seq, at)?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The page of the log after this one: the next valid header, which must say so.
@@ -267,4 +277,6 @@ struct Survey {
     committed: Option<Place>,
     /// Whether the log ends as a finished commit leaves it: a marked record, and blank words behind.
     finished: bool,
+    /// Whether void records in failed pages have been zeroed.
+    wiped: bool,
 }

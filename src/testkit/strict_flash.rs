@@ -1,10 +1,13 @@
-//! A NOR flash that forgives nothing, for tests: the part the journal is written for, with power that fails on command.
+//! A NOR flash for tests that enforces the rules of the real part, with power that fails on command
+//! and bits that die.
 //!
-//! - A write may only clear bits, and a word may be written at most twice between erases; a torn write counts. What
-//!   breaks a rule is refused and remembered in [`StrictFlash::misuse`].
-//! - An operation is the write of one word or the erase of one page. [`StrictFlash::cut_after`] lets some pass and
-//!   tears the next: of the bits it would change, each one changes or not as [`Tear`] says. From then on everything
-//!   fails until [`StrictFlash::power_up`].
+//! - A write may only clear bits, and a word may be written at most twice between erases; a torn
+//!   write counts. A violation is refused and remembered in [`StrictFlash::misuse`].
+//! - An operation is the write of one word or the erase of one page. [`StrictFlash::cut_after`] lets
+//!   some pass and tears the next: of the bits it would change, each one changes or not as [`Tear`]
+//!   says. From then on everything fails until [`StrictFlash::power_up`].
+//! - A dead bit ([`StrictFlash::kill`]) shows when its word is next written or erased, and never as
+//!   an error: only reading back tells.
 //! - Erases are counted for every page, for ever.
 
 use crate::journal::JournalFlash;
@@ -49,6 +52,17 @@ impl Tear {
     }
 }
 
+/// How a bit died.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dead {
+    /// It reads as 0 after the next erase, and for ever.
+    Zero,
+    /// It reads as 1 after the next erase, and no write clears it.
+    One,
+    /// It keeps its present value.
+    Frozen,
+}
+
 /// Why the flash refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StrictError {
@@ -81,6 +95,8 @@ pub struct StrictFlash<const PAGE: usize> {
     cut_at: Option<(u64, Tear)>,
     off: bool,
     misuse: Option<StrictError>,
+    /// A word, a bit of it, and how that died.
+    dead: Option<(usize, u32, Dead)>,
 }
 
 impl<const PAGE: usize> StrictFlash<PAGE> {
@@ -101,6 +117,7 @@ impl<const PAGE: usize> StrictFlash<PAGE> {
             cut_at: None,
             off: false,
             misuse: None,
+            dead: None,
         }
     }
 
@@ -143,6 +160,24 @@ impl<const PAGE: usize> StrictFlash<PAGE> {
     /// The first rule that was broken.
     pub fn misuse(&self) -> Option<StrictError> {
         self.misuse
+    }
+
+    /// Lets a bit of the word at a byte address die, and the one that died before live again.
+    pub fn kill(&mut self, address: usize, bit: u32, dead: Dead) {
+        self.dead = Some((address / WORD, 1 << (bit % 32), dead));
+    }
+
+    /// Changes a word from `old` to `new`, by a write or an erase, as far as its bits live.
+    fn change(&mut self, at: usize, old: u32, new: u32, erased: bool) {
+        let new = match self.dead.filter(|(word, ..)| *word == at) {
+            None => new,
+            Some((_, bit, Dead::Zero)) if erased => new & !bit,
+            Some((_, bit, Dead::One)) if erased => new | bit,
+            Some((_, bit, Dead::Frozen)) => new & !bit | old & bit,
+            Some((_, bit, Dead::One)) => new | old & bit,
+            Some((_, _, Dead::Zero)) => new,
+        };
+        self.words.iter_mut().skip(at).take(1).for_each(|word| *word = new);
     }
 
     /// Flips bits of the word at a byte address behind the journal's back: damage.
@@ -203,8 +238,10 @@ impl<const PAGE: usize> NorFlash for StrictFlash<PAGE> {
         for page in from as usize / PAGE..to as usize / PAGE {
             let tear = self.operate()?;
             let range = page * PAGE / WORD..(page + 1) * PAGE / WORD;
-            for (index, word) in self.words.iter_mut().enumerate().skip(range.start).take(range.len()) {
-                *word |= tear.unwrap_or(Tear::All).mask(index as u64 + self.operations);
+            for at in range.clone() {
+                let old = self.words.get(at).copied().unwrap_or_default();
+                let new = old | tear.unwrap_or(Tear::All).mask(at as u64 + self.operations);
+                self.change(at, old, new, true);
             }
             // A torn erase leaves cells that nothing may be written to before a whole one.
             let writes = if tear.is_some() { MAX_WRITES } else { 0 };
@@ -221,7 +258,8 @@ impl<const PAGE: usize> NorFlash for StrictFlash<PAGE> {
             let (address, new) = (offset + (index * WORD) as u32, u32::from_le_bytes(*new));
             let at = address as usize / WORD;
             let old = self.words.get(at).copied().unwrap_or_default();
-            if new & !old != 0 {
+            let dead = self.dead.filter(|(word, ..)| *word == at).map_or(0, |(_, bit, _)| bit);
+            if new & !old & !dead != 0 {
                 return self.refuse(StrictError::SetsBit(address));
             }
             if self.writes.get(at).is_none_or(|count| *count >= MAX_WRITES) {
@@ -229,7 +267,8 @@ impl<const PAGE: usize> NorFlash for StrictFlash<PAGE> {
             }
             let tear = self.operate()?;
             let kept = old & !new & !tear.unwrap_or(Tear::All).mask(self.operations);
-            self.words.iter_mut().skip(at).take(1).for_each(|word| *word = new | kept);
+            // A write of 1 over 0 changes nothing.
+            self.change(at, old, (new | kept) & old, false);
             self.writes.iter_mut().skip(at).take(1).for_each(|count| *count += 1);
             self.ended()?;
         }
