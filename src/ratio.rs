@@ -23,6 +23,8 @@ pub struct Ratio {
 }
 
 impl Ratio {
+    /// Not a number: the value of memory that was never written.
+    pub(crate) const NONE: Self = Self { num: 0, den: 0 };
     /// 0.
     pub(crate) const ZERO: Self = Self { num: 0, den: 1 };
     /// 1.

@@ -275,16 +275,20 @@ impl LedgerDesign {
 
     /// Adds the noise of a feature's next look to the windows that it reads, where it is missing.
     fn mask(&self, feature: &mut Feature, chance: &mut impl Chance) {
-        feature.fair.mask(self, chance);
-        if feature.leading.is_some() {
-            feature.biased.mask(self, chance);
+        if !feature.fair_masked {
+            feature.fair.add_noise(&self.noise, self.unit, chance);
+            feature.fair_masked = true;
+        }
+        if feature.leading.is_some() && !feature.biased_masked {
+            feature.biased.add_noise(&self.noise, self.unit, chance);
+            feature.biased_masked = true;
         }
     }
 
     /// The features, as a mask, that take part in the next planned look and lack its noise.
     pub fn lacks_noise(&self, features: &mut [AnyFeature], look: &Look) -> u64 {
         each(features).zip(0..).fold(0, |lacking, (feature, j)| {
-            let lacks = !feature.fair.masked || feature.leading.is_some() && !feature.biased.masked;
+            let lacks = !feature.fair_masked || feature.leading.is_some() && !feature.biased_masked;
             lacking | u64::from(lacks && self.takes_part(feature, look)) << (j & 63)
         })
     }
@@ -320,25 +324,6 @@ impl LedgerDesign {
     }
 }
 
-/// Raw cells of the patients of one coin, and whether the next look's noise is in them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Window {
-    cells: Cells,
-    masked: bool,
-}
-
-impl Window {
-    const EMPTY: Self = Self { cells: Cells::EMPTY, masked: false };
-
-    /// Adds the noise of the next look, once.
-    fn mask(&mut self, design: &LedgerDesign, chance: &mut impl Chance) {
-        if !self.masked {
-            self.cells.add_noise(&design.noise, design.unit, chance);
-            self.masked = true;
-        }
-    }
-}
-
 /// Most bytes of a tally: both windows and which of them are masked.
 pub(crate) const MAX_TALLY_BYTES: usize = 2 * MAX_CELLS_BYTES + 1;
 /// Most bytes of a ledger: cells, P, Q, spent, last, share, looks, leading.
@@ -353,10 +338,14 @@ pub(crate) struct Feature {
     spent: f64,
     /// c': the count of the feature's previous look, 0 before the first.
     last: u32,
-    /// pi; one half before the feature settles.
+    /// pi, once settled.
     share: Fraction,
-    fair: Window,
-    biased: Window,
+    /// Raw cells of the patients of each coin.
+    fair: Cells,
+    biased: Cells,
+    /// Whether the next look's noise is in them.
+    fair_masked: bool,
+    biased_masked: bool,
     ledger: Cells,
     /// Looks of its fair window before it settled.
     looks: u8,
@@ -370,9 +359,11 @@ impl Feature {
         q: 0.0,
         spent: 0.0,
         last: 0,
-        share: Fraction::HALF,
-        fair: Window::EMPTY,
-        biased: Window::EMPTY,
+        share: Fraction(0),
+        fair: Cells::EMPTY,
+        biased: Cells::EMPTY,
+        fair_masked: false,
+        biased_masked: false,
         ledger: Cells::EMPTY,
         looks: 0,
         leading: None,
@@ -388,7 +379,7 @@ impl Feature {
     /// randomness, so that the generator's progress does not depend on the feature.
     #[inline]
     pub fn choose(&self, chance: &mut impl Chance) -> Choice {
-        let heads = chance.biased_coin(self.share);
+        let heads = chance.biased_coin(self.share());
         match self.leading {
             None => Choice { arm: Arm::from_bit(heads), mark: false },
             Some(leading) => Choice { arm: if heads { leading.other() } else { leading }, mark: true },
@@ -398,29 +389,35 @@ impl Feature {
     /// Adds an outcome to the window of its patient's coin.
     #[inline]
     pub fn record(&mut self, choice: Choice, y: u16, unit: Unit) {
-        self.window_mut(choice.mark).cells.add_outcome(choice.arm, y, unit);
+        self.window_mut(choice.mark).add_outcome(choice.arm, y, unit);
     }
 
     /// Adds equal outcomes of patients assigned by the present coin.
     #[cfg(feature = "host")]
     pub fn record_many(&mut self, arm: Arm, y: u16, count: u32, unit: Unit) {
-        self.window_mut(self.leading.is_some()).cells.add_outcomes(arm, y, count, unit);
+        self.window_mut(self.leading.is_some()).add_outcomes(arm, y, count, unit);
     }
 
     #[inline]
-    const fn window_mut(&mut self, biased: bool) -> &mut Window {
+    const fn window_mut(&mut self, biased: bool) -> &mut Cells {
         if biased { &mut self.biased } else { &mut self.fair }
     }
 
     /// Forgets the windows: a closed trial takes no outcomes.
     pub const fn wipe(&mut self) {
-        self.fair = Window::EMPTY;
-        self.biased = Window::EMPTY;
+        (self.fair, self.fair_masked) = (Cells::EMPTY, false);
+        (self.biased, self.biased_masked) = (Cells::EMPTY, false);
+    }
+
+    /// The probability of heads.
+    #[inline]
+    const fn share(&self) -> Fraction {
+        if self.leading.is_some() { self.share } else { Fraction::HALF }
     }
 
     /// The coin's probability of each arm.
     fn shares(&self) -> [f64; 2] {
-        let trailing = f64::from(self.share.0) / TWO_TO_32;
+        let trailing = f64::from(self.share().0) / TWO_TO_32;
         match self.leading {
             None => [0.5; 2],
             Some(Arm::Zero) => [1.0 - trailing, trailing],
@@ -436,9 +433,9 @@ impl Feature {
     /// Moves the windows into the ledger and the estimate.
     fn enter(&mut self, design: &LedgerDesign, plan: &Plan, look: &Look) {
         let weight = design.window_weight(self, plan, look);
-        let fair = core::mem::replace(&mut self.fair, Window::EMPTY).cells;
+        let (fair, biased) = (self.fair, self.leading.map(|_| self.biased));
+        self.wipe();
         self.ledger.add(&fair);
-        let biased = self.leading.map(|_| core::mem::replace(&mut self.biased, Window::EMPTY).cells);
         if let Some(biased) = &biased {
             self.ledger.add(biased);
         }
@@ -525,17 +522,16 @@ impl Feature {
 
     pub fn encode_tally(&self, unit: Unit, out: &mut [u8]) {
         let mut out = Writer(out);
-        self.fair.cells.encode(unit, &mut out);
-        self.biased.cells.encode(unit, &mut out);
-        out.put(&[u8::from(self.fair.masked) | u8::from(self.biased.masked) << 1]);
+        self.fair.encode(unit, &mut out);
+        self.biased.encode(unit, &mut out);
+        out.put(&[u8::from(self.fair_masked) | u8::from(self.biased_masked) << 1]);
     }
 
     pub fn decode_tally(&mut self, unit: Unit, bytes: &[u8]) -> Option<()> {
         let mut bytes = Reader(bytes);
-        let (fair, biased) = (Cells::decode(unit, &mut bytes)?, Cells::decode(unit, &mut bytes)?);
+        (self.fair, self.biased) = (Cells::decode(unit, &mut bytes)?, Cells::decode(unit, &mut bytes)?);
         let [masked @ 0..=3] = bytes.take()? else { return None };
-        self.fair = Window { cells: fair, masked: masked & 1 == 1 };
-        self.biased = Window { cells: biased, masked: masked & 2 == 2 };
+        (self.fair_masked, self.biased_masked) = (masked & 1 == 1, masked & 2 == 2);
         Some(())
     }
 
@@ -567,7 +563,7 @@ impl Feature {
         super::LedgerView {
             cells: self.ledger.values(),
             leading: self.leading,
-            share: self.share,
+            share: self.share(),
             p: self.p,
             q: self.q,
             spent: self.spent,

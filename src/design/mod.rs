@@ -29,14 +29,15 @@ use schedule::LookKind;
 
 pub(crate) use crate::codec::Writer;
 
-/// One of the two treatments.
+/// One of the two treatments. The lowest bit is the arm; 0 is left for "no arm", so that memory
+/// without patients is all zeros (see [`crate::trial::Trial::vacant`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Arm {
     /// Arm 0.
-    Zero,
+    Zero = 2,
     /// Arm 1.
-    One,
+    One = 1,
 }
 
 impl Arm {
@@ -52,7 +53,7 @@ impl Arm {
     /// 0 or 1.
     #[must_use]
     pub const fn index(self) -> usize {
-        self as usize
+        self as usize & 1
     }
 
     /// The other arm.
@@ -67,13 +68,13 @@ impl Arm {
     /// This arm's entry of a pair. Found by its place: a branch on a random arm is mispredicted every other time.
     #[allow(clippy::indexing_slicing, reason = "0 or 1, in a pair")]
     pub(crate) const fn of<T: Copy>(self, pair: [T; 2]) -> T {
-        pair[self.index() & 1]
+        pair[self.index()]
     }
 
     /// This arm's entry of a pair, to change.
     #[allow(clippy::indexing_slicing, reason = "0 or 1, in a pair")]
     pub(crate) const fn of_mut<T>(self, pair: &mut [T; 2]) -> &mut T {
-        &mut pair[self.index() & 1]
+        &mut pair[self.index()]
     }
 }
 
@@ -131,7 +132,7 @@ pub(crate) enum AnyFeature {
 }
 
 impl AnyFeature {
-    pub const VACANT: Self = Self::Published(conse::Feature::NEW);
+    pub const VACANT: Self = Self::Ledger(interim::Feature::NEW);
 
     #[cfg(feature = "host")]
     /// The arm dropped by `conse` or `dp-conse`.
@@ -193,6 +194,7 @@ macro_rules! paired {
 /// The design of a trial, with the constants of its plan.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "one a trial, in static memory; there is no heap to box into")]
+#[repr(u8)]
 pub(crate) enum AnyDesign {
     Conse(Conse),
     DpConse(DpConse),
@@ -216,7 +218,7 @@ impl AnyDesign {
 
     /// The state of a feature without patients.
     pub const fn feature(&self) -> AnyFeature {
-        if self.has_looks() { AnyFeature::Ledger(interim::Feature::NEW) } else { AnyFeature::VACANT }
+        if self.has_looks() { AnyFeature::VACANT } else { AnyFeature::Published(conse::Feature::NEW) }
     }
 
     /// The arm of a patient of this feature.
@@ -335,7 +337,7 @@ const fn max(a: usize, b: usize) -> usize {
 /// An optional arm as a byte: 0, 1, or 2 for none.
 pub(crate) const fn arm_byte(arm: Option<Arm>) -> u8 {
     match arm {
-        Some(arm) => arm as u8,
+        Some(arm) => arm.index() as u8,
         None => 2,
     }
 }
@@ -349,3 +351,6 @@ pub(crate) const fn arm_from_byte(byte: u8) -> Option<Option<Arm>> {
         _ => None,
     }
 }
+
+// A board's 64 features and its statics must fit 11 KB.
+const _: () = assert!(size_of::<AnyFeature>() == 144);

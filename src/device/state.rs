@@ -56,7 +56,7 @@ struct Places<const M: usize, const U: usize> {
 
 /// All durable state, with room for `M` features and `U` waiting patients.
 #[derive(Debug)]
-pub struct DeviceState<const M: usize = 64, const U: usize = 128> {
+pub struct DeviceState<const M: usize = 64, const U: usize = 256> {
     custody: Custody,
     /// Which trial, if there is one.
     name: Option<TrialName>,

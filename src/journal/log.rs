@@ -4,7 +4,7 @@ use embedded_storage::nor_flash::NorFlashErrorKind;
 
 use super::record::{Entry, Record, Shape};
 use super::region::{BLANK, HEADER, Header, Region};
-use super::{Error, Journal, JournalFlash, NOWHERE, Parts};
+use super::{Error, Journal, JournalFlash, LOST, NOWHERE, Parts};
 
 /// Pages of the region that the log leaves free in the long run: one to be opened, one because the
 /// header on flash lags behind by a turn, and two because lengths do not divide evenly.
@@ -327,7 +327,7 @@ impl<F: JournalFlash> Journal<F> {
     fn supersede<P: Parts>(&mut self, parts: &P, entry: Entry, place: (u32, u16)) -> Result<(), Error> {
         let Some(known) = parts.secret(entry.key()) else { return Ok(()) };
         let old = known.get();
-        if old < NOWHERE {
+        if old < LOST {
             // The page's number in the log: the newest one that lies in its slot.
             let page = u32::from(old / Region::<F>::PAGE);
             let seq = self.newest - self.region.slot(self.newest + self.region.pages - page);

@@ -180,30 +180,31 @@ pub trait Parts {
 
 /// Where on flash the last value of a secret part stands: the word at which its record begins,
 /// counted from the start of the region. Owned by the parts, so that RAM grows with their number;
-/// used by the journal alone. (An atomic, so that parts may be shared between threads.)
+/// used by the journal alone. (An atomic, so that parts may be shared between threads.) Kept
+/// inverted: places without a value are zeros, which take no room in a board's image.
 pub struct Place(AtomicU16);
 
 /// No value stands on flash.
-const NOWHERE: u16 = u16::MAX - 1;
-/// During a mount: no readable value has been found so far.
-const LOST: u16 = u16::MAX;
+const NOWHERE: u16 = u16::MAX;
+/// During a mount: no readable value has been found so far. All places are below.
+const LOST: u16 = u16::MAX - 1;
 
 impl Place {
     /// No place yet.
-    pub const NEW: Self = Self(AtomicU16::new(NOWHERE));
+    pub const NEW: Self = Self(AtomicU16::new(!NOWHERE));
 
     fn get(&self) -> u16 {
-        self.0.load(Ordering::Relaxed)
+        !self.0.load(Ordering::Relaxed)
     }
 
     fn set(&self, place: u16) {
-        self.0.store(place, Ordering::Relaxed);
+        self.0.store(!place, Ordering::Relaxed);
     }
 }
 
 impl Clone for Place {
     fn clone(&self) -> Self {
-        Self(AtomicU16::new(self.get()))
+        Self(AtomicU16::new(!self.get()))
     }
 }
 

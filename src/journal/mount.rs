@@ -251,7 +251,7 @@ impl<F: JournalFlash> Journal<F> {
             let (key, words) = (item.entry.key(), item.entry.words());
             let mut readable = true;
             if let Some(place) = parts.secret(key) {
-                scrubbed &= place.get() >= NOWHERE;
+                scrubbed &= place.get() >= LOST;
                 place.set(NOWHERE);
                 if words > 0 {
                     let block = item.check(&mut self.region, record.seq)?;

@@ -89,6 +89,18 @@ pub struct Parameters {
 pub struct Plan(Parameters);
 
 impl Plan {
+    /// No plan at all: zeros, in memory that waits for a trial.
+    pub(crate) const NONE: Self = Self(Parameters {
+        design: Design::Conse,
+        features: 0,
+        patients: 0,
+        scale: 0,
+        alpha: Ratio::NONE,
+        epsilon: Ratio::NONE,
+        beta: Ratio::NONE,
+        reports: 0,
+    });
+
     /// The smallest plan; stands where no trial has been planned.
     pub(crate) const LEAST: Self = Self(Parameters {
         design: Design::Conse,

@@ -76,7 +76,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         let Block { assigned, seen, last, .. } = block;
         if let Some(arm) = last {
             self.assigned = assigned;
-            self.last = Some(Last { arm, tag: None });
+            self.last = Last { arm: Some(arm), tag: None };
             self.touched.progress = true;
             if let Some(vacancy) = self.waiting.vacancy(assigned) {
                 self.touched.touch_slot(vacancy.slot());

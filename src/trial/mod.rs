@@ -36,12 +36,12 @@ pub use waiting::WAITING_BYTES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Phase {
+    /// Over: estimates are final, nobody is assigned.
+    Closed,
     /// First half: learn which arm is better.
     Explore,
     /// Second half: measure the effect, exploit what was learned.
     Measure,
-    /// Over: estimates are final, nobody is assigned.
-    Closed,
 }
 
 impl Phase {
@@ -86,11 +86,15 @@ pub enum TrialError {
     Fault,
 }
 
-/// The last patient's arm, kept to answer a repeated request.
+/// The last patient's arm and tag, kept to answer a repeated request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Last {
-    arm: Arm,
+    arm: Option<Arm>,
     tag: Option<u32>,
+}
+
+impl Last {
+    const NONE: Self = Self { arm: None, tag: None };
 }
 
 /// A trial with room for `M` features and `U` waiting patients.
@@ -106,7 +110,7 @@ pub struct Trial<const M: usize = 64, const U: usize = 256> {
     next_look: u32,
     /// Features whose noise for the next look is still to be drawn ahead; `None` if not yet known.
     lacking: Option<u64>,
-    last: Option<Last>,
+    last: Last,
     waiting: WaitingTable<U>,
     features: [AnyFeature; M],
     touched: Touched,
@@ -117,20 +121,21 @@ const NEVER: u32 = u32::MAX;
 impl<const M: usize, const U: usize> Trial<M, U> {
     const CAPACITY: () = assert!(M >= 1 && M <= MAX_FEATURES as usize);
 
-    /// Room for a trial: closed, with no patients. A small machine makes it in place, once, and then only
-    /// [restarts](Self::restart) it, because the whole is too large to pass through the stack.
+    /// Room for a trial, to be [restarted](Self::restart) before use. A board makes it in place, once,
+    /// because the whole is too large to pass through the stack. All of it is zeros, so that it takes
+    /// no room in the image.
     #[must_use]
     pub const fn vacant() -> Self {
         let () = Self::CAPACITY;
         Self {
-            plan: Plan::LEAST,
+            plan: Plan::NONE,
             design: AnyDesign::Conse(Conse),
             phase: Phase::Closed,
             assigned: 0,
             looks: 0,
-            next_look: NEVER,
+            next_look: 0,
             lacking: None,
-            last: None,
+            last: Last::NONE,
             waiting: WaitingTable::new(),
             features: [AnyFeature::VACANT; M],
             touched: Touched::NOTHING,
@@ -159,7 +164,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.design = AnyDesign::new(&plan);
         // A fixed trial measures from its first patient.
         self.phase = if plan.design() == Design::Uniform { Phase::Measure } else { Phase::Explore };
-        (self.assigned, self.looks, self.last) = (0, 0, None);
+        (self.assigned, self.looks, self.last) = (0, 0, Last::NONE);
         self.waiting.clear();
         let fresh = self.design.feature();
         self.features.iter_mut().for_each(|feature| *feature = fresh);
@@ -240,14 +245,13 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// The stored arm, if the last patient is `patient` and was assigned with this very tag.
     #[must_use]
     pub fn repeat(&self, patient: u32, tag: u32) -> Option<Arm> {
-        let last = self.last.filter(|last| patient == self.assigned && last.tag == Some(tag));
-        last.map(|last| last.arm)
+        self.last.arm.filter(|_| patient == self.assigned && self.last.tag == Some(tag))
     }
 
     /// Did the last patient come with a tag?
     #[must_use]
     pub fn is_tagged(&self) -> bool {
-        self.last.is_some_and(|last| last.tag.is_some())
+        self.last.tag.is_some()
     }
 
     /// Could a patient of this feature be assigned now? The errors of [`Trial::assign`], without the patient.
@@ -293,7 +297,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         let choice = self.design.choose(state, self.phase.half(), chance);
         self.assigned = patient;
         let slot = self.waiting.fill(vacancy, Waiting { patient, feature, choice });
-        self.last = Some(Last { arm: choice.arm, tag });
+        self.last = Last { arm: Some(choice.arm), tag };
         self.touched.progress = true;
         self.touched.touch_slot(slot);
         Ok(choice.arm)

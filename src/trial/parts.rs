@@ -131,12 +131,11 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     pub fn encode_part(&self, part: Part, out: &mut [u8]) -> usize {
         match part {
             Part::Progress => {
-                let last = self.last;
+                let Last { arm, tag } = self.last;
                 let mut out = Writer(out);
-                out.put(&[self.phase as u8, self.looks, arm_byte(last.map(|l| l.arm))]);
-                out.put(&[u8::from(last.is_some_and(|l| l.tag.is_some()))]);
+                out.put(&[self.phase as u8, self.looks, arm_byte(arm), u8::from(tag.is_some())]);
                 out.put(&self.assigned.to_le_bytes());
-                out.put(&last.and_then(|l| l.tag).unwrap_or(0).to_le_bytes());
+                out.put(&tag.unwrap_or(0).to_le_bytes());
                 PROGRESS_BYTES
             }
             Part::Waiting(slot) => {
@@ -167,14 +166,14 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         match part {
             Part::Progress => {
                 let [phase, looks, arm, tagged] = bytes.take()?;
-                self.phase = *[Phase::Explore, Phase::Measure, Phase::Closed].get(usize::from(phase))?;
+                self.phase = *[Phase::Closed, Phase::Explore, Phase::Measure].get(usize::from(phase))?;
                 self.looks = looks;
                 self.assigned = u32::from_le_bytes(bytes.take()?);
                 if self.assigned > self.plan.patients() {
                     return None;
                 }
                 let tag = u32::from_le_bytes(bytes.take()?);
-                self.last = arm_from_byte(arm)?.map(|arm| Last { arm, tag: (tagged == 1).then_some(tag) });
+                self.last = Last { arm: arm_from_byte(arm)?, tag: (tagged == 1).then_some(tag) };
                 self.schedule();
                 Some(())
             }

@@ -35,7 +35,7 @@ impl Slot {
 
     #[inline]
     const fn new(w: Waiting) -> Self {
-        let choice = (w.choice.arm as u32) << ARM_BIT | (w.choice.mark as u32) << MARK_BIT;
+        let choice = (w.choice.arm.index() as u32) << ARM_BIT | (w.choice.mark as u32) << MARK_BIT;
         Self(w.patient | (w.feature as u32) << PATIENT_BITS | choice)
     }
 

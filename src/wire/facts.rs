@@ -22,13 +22,15 @@ pub enum State {
     Foreign,
 }
 
-/// The version of what another firmware wrote to flash.
+/// The version of what another firmware wrote to flash. (Numbered from 1, so that "none" is a zero
+/// in memory that waits for its first use.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Stored {
     /// The version of the state's meaning (`trial::STATE_VERSION`).
-    State(u8),
+    State(u8) = 1,
     /// The format of the journal.
-    Journal(u8),
+    Journal(u8) = 2,
 }
 
 impl fmt::Display for Stored {
