@@ -89,6 +89,35 @@ impl Cell {
         let sum = self.get().saturating_add(amount).clamp(-Self::LIMIT, Self::LIMIT);
         self.0 = [sum as u16, (sum >> 16) as u16, (sum >> 32) as u16];
     }
+
+    const fn bytes(self) -> [u8; CELL_BYTES] {
+        let [low, middle, high] = self.0;
+        let ([a, b], [c, d], [e, f]) = (low.to_le_bytes(), middle.to_le_bytes(), high.to_le_bytes());
+        [a, b, c, d, e, f]
+    }
+
+    const fn from_bytes([a, b, c, d, e, f]: [u8; CELL_BYTES]) -> Self {
+        Self([u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]), u16::from_le_bytes([e, f])])
+    }
+
+    /// The cell as 4 bytes; noise that does not fit makes it stop at the largest value.
+    #[inline]
+    const fn short_bytes(self) -> [u8; 4] {
+        let [low, middle, high] = self.0;
+        let value = ((middle as u32) << 16 | low as u32) as i32;
+        let fits = high as i16 == (value >> 31) as i16;
+        let end = if (high as i16) < 0 { i32::MIN } else { i32::MAX };
+        if fits { value } else { end }.to_le_bytes()
+    }
+
+    /// [`Self::add`] of one outcome, in 32-bit steps: part of every request.
+    #[inline]
+    const fn add_outcome(&mut self, amount: u32) {
+        let [low, middle, high] = self.0;
+        let (sum, carry) = ((middle as u32) << 16 | low as u32).overflowing_add(amount);
+        let high = (high as i16).saturating_add(carry as i16);
+        self.0 = [sum as u16, (sum >> 16) as u16, high as u16];
+    }
 }
 
 /// The cells E, F, G of arm 0 and of arm 1.
@@ -112,23 +141,27 @@ impl Cells {
     /// Adds an outcome of `arm`.
     #[inline]
     pub fn add_outcome(&mut self, arm: Arm, y: u16, unit: Unit) {
-        self.add_outcomes(arm, y, 1, unit);
+        for (cell, amount) in arm.of_mut(&mut self.0).iter_mut().zip(unit.amounts(y)) {
+            cell.add_outcome(amount);
+        }
     }
 
     /// Adds `count` equal outcomes of `arm`.
-    #[inline]
+    #[cfg(feature = "host")]
     pub fn add_outcomes(&mut self, arm: Arm, y: u16, count: u32, unit: Unit) {
         for (cell, amount) in arm.of_mut(&mut self.0).iter_mut().zip(unit.amounts(y)) {
-            if amount > 0 {
-                cell.add(i64::from(amount) * i64::from(count));
-            }
+            cell.add(i64::from(amount) * i64::from(count));
         }
     }
 
     /// Adds a fresh draw to every cell that is kept.
     pub fn add_noise(&mut self, law: &Laplace, unit: Unit, chance: &mut impl Chance) {
-        for cell in self.kept_mut(unit) {
-            cell.add(chance.discrete_laplace(law));
+        for [e, f, g] in &mut self.0 {
+            e.add(chance.discrete_laplace(law));
+            if unit.has_spread() {
+                f.add(chance.discrete_laplace(law));
+            }
+            g.add(chance.discrete_laplace(law));
         }
     }
 
@@ -153,37 +186,30 @@ impl Cells {
         self.0.map(|arm| arm.map(Cell::get))
     }
 
-    /// The cells that get noise and are stored: all, or all but F.
-    fn kept_mut(&mut self, unit: Unit) -> impl Iterator<Item = &mut Cell> {
-        let cells = self.0.iter_mut().flatten().enumerate();
-        cells.filter(move |(i, _)| unit.has_spread() || i % 3 != 1).map(|(_, cell)| cell)
-    }
-
+    /// Writes the cells that are kept: 4 bytes each for yes/no outcomes, 6 for others.
+    #[inline]
     pub fn encode(&self, unit: Unit, out: &mut Writer<'_>) {
-        let mut copy = *self;
-        for cell in copy.kept_mut(unit) {
-            let bytes = cell.get().to_le_bytes();
+        for [e, f, g] in &self.0 {
             if unit.has_spread() {
-                let [used @ .., _, _] = bytes;
-                out.put(&used);
+                [e, f, g].iter().for_each(|cell| out.put(&cell.bytes()));
             } else {
-                let value = cell.get().clamp(i32::MIN.into(), i32::MAX.into()) as i32;
-                out.put(&value.to_le_bytes());
+                out.put(&e.short_bytes());
+                out.put(&g.short_bytes());
             }
         }
     }
 
     pub fn decode(unit: Unit, bytes: &mut Reader<'_>) -> Option<Self> {
         let mut cells = Self::EMPTY;
-        for cell in cells.kept_mut(unit) {
-            *cell = if unit.has_spread() {
-                let [a, b, c, d, e, f] = bytes.take()?;
-                Cell([u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]), u16::from_le_bytes([e, f])])
+        for [e, f, g] in &mut cells.0 {
+            if unit.has_spread() {
+                for cell in [e, f, g] {
+                    *cell = Cell::from_bytes(bytes.take()?);
+                }
             } else {
-                let mut cell = Cell([0; 3]);
-                cell.add(i32::from_le_bytes(bytes.take()?).into());
-                cell
-            };
+                e.add(i32::from_le_bytes(bytes.take()?).into());
+                g.add(i32::from_le_bytes(bytes.take()?).into());
+            }
         }
         Some(cells)
     }
@@ -222,6 +248,20 @@ mod tests {
             cell.add(i64::MIN);
             cell.add(i64::MIN);
             assert_eq!(cell.get(), -Cell::LIMIT);
+        }
+    }
+
+    /// Adding an outcome carries into the high part, and short bytes stop at their ends.
+    #[test]
+    fn cells_carry_and_shorten() {
+        for start in [0, -1, 0xFFFF_FFFE, -0x1_0000_0001, 0x7FFF_FFFF, -0x8000_0000] {
+            let mut cell = Cell([0; 3]);
+            cell.add(start);
+            let clamped = start.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+            assert_eq!(cell.short_bytes(), clamped.to_le_bytes());
+            assert_eq!(Cell::from_bytes(cell.bytes()), cell);
+            cell.add_outcome(3);
+            assert_eq!(cell.get(), start + 3);
         }
     }
 
