@@ -252,16 +252,20 @@ fn test() -> Result<(), String> {
 /// What plain `cargo test` leaves out, because it needs more than a Rust toolchain.
 const TESTED: &str = "qemu-tests,terminal-tests";
 
-/// `cargo test` of everything, with the three builds that the firmware's tests run.
+/// `cargo test` of everything, with the builds that the firmware's tests run and their emulators.
 fn all_tests(compiler: &tools::Compiler) -> Result<Command, String> {
-    let release = Build::make(compiler, Board::V1, Profile::Release)?;
-    let logging = Build::make(compiler, Board::V1, Profile::Logging)?;
-    let drill = Build::make(compiler, Board::V1, Profile::Test)?;
     let mut command = cargo();
     command.args(["test", "--features", TESTED]);
-    command.env("EQUIPOISE_FIRMWARE", absolute(&release.elf)?);
-    command.env("EQUIPOISE_FIRMWARE_TEST", absolute(&drill.elf)?);
-    command.env("EQUIPOISE_FIRMWARE_LOGGING", absolute(&logging.elf)?);
+    for (board, profile, name) in [
+        (Board::V1, Profile::Release, "EQUIPOISE_FIRMWARE"),
+        (Board::V1, Profile::Logging, "EQUIPOISE_FIRMWARE_LOGGING"),
+        (Board::V1, Profile::Test, "EQUIPOISE_FIRMWARE_TEST"),
+        (Board::V2, Profile::Release, "EQUIPOISE_FIRMWARE_V2"),
+        (Board::V2, Profile::Test, "EQUIPOISE_FIRMWARE_V2_TEST"),
+    ] {
+        command.env(name, absolute(&Build::make(compiler, board, profile)?.elf)?);
+    }
+    command.env("EQUIPOISE_PYTHON", absolute(&tools::unicorn()?)?);
     Ok(command)
 }
 

@@ -15,6 +15,7 @@ const TOOLCHAIN_LIMIT: Duration = Duration::from_secs(120);
 const TYPOS_VERSION: &str = "1.42.3";
 const FUZZ_VERSION: &str = "0.13.2";
 const MUTANTS_VERSION: &str = "27.1.0";
+const UNICORN_VERSION: &str = "2.1.4";
 const DEBIAN_PACKAGES: [&str; 5] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-clippy", "lld-22"];
 /// Makes step 2 and step 3 testable on a machine where step 1 would do.
 const FORCE_DEBIAN: &str = "EQUIPOISE_DEBIAN_RUST";
@@ -157,6 +158,26 @@ pub fn terminal() -> Result<(), String> {
     }
     say("tmux or python3 with pyserial is missing");
     apt_install(&["tmux", "python3", "python3-serial"])
+}
+
+/// A Python with the Unicorn engine, on which the v2's tests emulate their board: the path of its
+/// interpreter, in an environment of its own.
+pub fn unicorn() -> Result<PathBuf, String> {
+    let root = target_directory().join("python");
+    let python = root.join("bin/python");
+    let works = || {
+        let mut command = Command::new(&python);
+        command.args(["-c", "import unicorn"]).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    if !works() {
+        say("the Unicorn engine is missing");
+        let venv = || run(Command::new("python3").args(["-m", "venv"]).arg(&root));
+        venv().or_else(|_| apt_install(&["python3", "python3-venv"]).and_then(|()| venv()))?;
+        let package = format!("unicorn=={UNICORN_VERSION}");
+        run(Command::new(&python).args(["-m", "pip", "install", "--quiet", &package]))?;
+    }
+    if works() { Ok(python) } else { Err("the Unicorn engine was installed but does not load".into()) }
 }
 
 /// Sees to it that rustfmt and clippy are there.
