@@ -1,14 +1,20 @@
-//! What the device sends about others must not depend on one patient, once the noisy ledger is the same.
+//! What the device sends about others must not depend on one patient, once the noisy ledger is the
+//! same, and neither must its flash work, of which the time of a reply is made.
 //!
-//! Pairs of trials that differ in everything about one patient t - feature, arm, outcome or loss, even a correction sent
-//! later - are run through the whole device with a scripted chance: every other patient's coin is a function of the
-//! patient alone, and the noise of the window that t's outcome fell into makes up for the difference, so that the noisy
-//! ledger is the same. Then every byte that the device sends, errors and reports included, must be equal, but for t's
-//! own `ARM` lines; and so must the number of flash operations behind every reply, of which its time is made.
+//! Pairs of trials that differ in everything about one patient t (feature, arm, outcome or loss, even
+//! a correction sent later) are run through the whole device with a scripted chance. Every other
+//! patient's coin is a function of the patient alone, and the noise of the window that t's outcome
+//! fell into makes up for the difference, so that the noisy ledger is the same. Then every byte that
+//! the device sends, errors and reports included, must be equal, but for t's own `ARM` lines; and so
+//! must the words written and the pages erased behind every reply.
+//!
+//! The short trials have looks and reports. The long ones go round the whole flash, on both boards'
+//! pages, with no idle time between requests.
 
 mod desk;
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use desk::{Desk, Flash, sealed};
 use equipoise::chance::{Chance, Fraction};
@@ -17,6 +23,7 @@ use equipoise::device::health::Repeatable;
 use equipoise::noise::Laplace;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
 
 const FEATURES: u32 = 3;
 const PATIENTS: u32 = 40;
@@ -154,7 +161,7 @@ fn transcript(seed: u64, t: Patient, made_up: bool) -> Vec<String> {
             sent.clear();
         }
         let work = desk.flash.0.borrow().operations() - before;
-        seen.push(format!("{sent}|{work}"));
+        seen.push(format!("{sent}|{work}|{}", erased(&desk.flash)));
     };
     let settle = |patient: u32, y: Option<u32>| {
         y.map_or_else(|| format!("LOST {patient}"), |y| format!("OUTCOME {patient} {y}"))
@@ -182,6 +189,11 @@ fn transcript(seed: u64, t: Patient, made_up: bool) -> Vec<String> {
     say("STATUS".to_string());
     say("REPORT".to_string());
     seen
+}
+
+/// Pages erased so far.
+fn erased<const P: usize>(flash: &Flash<P>) -> u32 {
+    flash.0.borrow().erases().iter().sum()
 }
 
 /// Everyone that patient `number` could be.
@@ -236,5 +248,79 @@ fn the_comparison_sees_a_difference_where_there_is_one() {
     for number in [7, 27] {
         let seen: Vec<_> = everyone(number, number).map(|t| transcript(0, t, false)).collect();
         assert!(seen.iter().any(|other| *other != seen[0]));
+    }
+}
+
+/// Outcomes are sent so many patients later.
+const LATE: u32 = 5;
+
+/// A long trial without a look: what came back for every line but t's arm, with the words written and
+/// the pages erased so far.
+fn long_trial<const M: usize, const U: usize, const P: usize>(
+    pages: usize,
+    plan: &str,
+    t: Patient,
+) -> Vec<u32> {
+    SCRIPT.set(Some(Script { seed: 3, t, arm: 0, made_up: false, patient: 0, draws: 0 }));
+    let mut desk = Desk::<_, Scripted, M, U, P>::on(Flash::of(pages), Repeatable::new(1));
+    desk.provision(plan);
+    let mut people = Xoshiro256PlusPlus::seed_from_u64(5);
+    let mut seen = Vec::new();
+    let mut say = |line: String, secret: bool| {
+        let sent = desk.send(sealed(&line).as_bytes());
+        assert!(!sent.starts_with(b"ERR"), "{line}: {}", String::from_utf8_lossy(&sent));
+        let arm =
+            if secret { 0 } else { sent.iter().fold(0_u32, |sum, byte| sum * 31 % 9973 + u32::from(*byte)) };
+        seen.extend([arm, desk.flash.0.borrow().operations() as u32, erased(&desk.flash)]);
+    };
+    for patient in 1..=t.resolved_after {
+        with(|script| script.patient = patient);
+        let feature = people.next_u32() % M as u32;
+        let is_t = patient == t.number;
+        say(format!("ASSIGN {patient} {} {patient:08x}", if is_t { t.feature } else { feature }), is_t);
+        let Some(resolved) = patient.checked_sub(LATE).filter(|patient| *patient > 0) else { continue };
+        let y = if resolved == t.number { t.y } else { (resolved % 7 > 0).then_some(resolved % 2) };
+        say(y.map_or_else(|| format!("LOST {resolved}"), |y| format!("OUTCOME {resolved} {y}")), false);
+    }
+    assert_eq!(desk.flash.0.borrow().misuse(), None);
+    seen
+}
+
+/// The long trials of everyone that t could be are the same, for patients in a row: among them are
+/// some whose outcome opens a page. Gives the number of pages erased.
+fn same_work<const M: usize, const U: usize, const P: usize>(
+    pages: usize,
+    plan: &str,
+    ts: Range<u32>,
+) -> u32 {
+    let resolved_after = ts.start * 2;
+    ts.into_par_iter()
+        .map(|number| {
+            let trial = |feature, y| {
+                let t = Patient { number, feature, coin: feature % 2 == 1, y, resolved_after };
+                long_trial::<M, U, P>(pages, plan, t)
+            };
+            let expected = trial(0, Some(0));
+            for feature in 0..M as u32 {
+                let y = [None, Some(1), Some(0)][feature as usize % 3];
+                let seen = trial(feature, y);
+                let differing = seen.iter().zip(&expected).position(|(a, b)| a != b);
+                assert_eq!(differing, None, "patient {number}, feature {feature}, {y:?}");
+            }
+            expected.last().copied().unwrap()
+        })
+        .max()
+        .unwrap()
+}
+
+/// 64 features on 64 pages of 1 KB, and few features on pages of 4 KB.
+#[test]
+fn flash_work_is_the_same_whoever_t_is() {
+    for design in ["interim", "uniform", "dp-conse"] {
+        let plan = |features| format!("PLAN design={design} features={features} patients=4000000 epsilon=1");
+        let small = same_work::<64, 128, 1024>(64, &plan(64), 700..712);
+        let large = same_work::<4, 8, 4096>(16, &plan(4), 1500..1545);
+        println!("{design}: {small} and {large} pages erased");
+        assert!(small > 2 * 64 && large > 2 * 16, "the log did not go round the flash");
     }
 }

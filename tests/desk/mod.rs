@@ -21,20 +21,26 @@ pub const PLAN: &str = "PLAN features=3 patients=20 epsilon=1";
 
 /// A flash that outlives the device's power.
 #[derive(Clone)]
-pub struct Flash(pub Rc<RefCell<StrictFlash<PAGE>>>);
+pub struct Flash<const P: usize = PAGE>(pub Rc<RefCell<StrictFlash<P>>>);
 
 impl Flash {
     pub fn new() -> Self {
-        Self(Rc::new(RefCell::new(StrictFlash::new(PAGES, 0xFF))))
+        Self::of(PAGES)
     }
 }
 
-impl ErrorType for Flash {
-    type Error = <StrictFlash<PAGE> as ErrorType>::Error;
+impl<const P: usize> Flash<P> {
+    pub fn of(pages: usize) -> Self {
+        Self(Rc::new(RefCell::new(StrictFlash::new(pages, 0xFF))))
+    }
 }
 
-impl ReadNorFlash for Flash {
-    const READ_SIZE: usize = StrictFlash::<PAGE>::READ_SIZE;
+impl<const P: usize> ErrorType for Flash<P> {
+    type Error = <StrictFlash<P> as ErrorType>::Error;
+}
+
+impl<const P: usize> ReadNorFlash for Flash<P> {
+    const READ_SIZE: usize = StrictFlash::<P>::READ_SIZE;
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Self::Error> {
         self.0.borrow_mut().read(offset, bytes)
     }
@@ -43,9 +49,9 @@ impl ReadNorFlash for Flash {
     }
 }
 
-impl NorFlash for Flash {
-    const WRITE_SIZE: usize = StrictFlash::<PAGE>::WRITE_SIZE;
-    const ERASE_SIZE: usize = StrictFlash::<PAGE>::ERASE_SIZE;
+impl<const P: usize> NorFlash for Flash<P> {
+    const WRITE_SIZE: usize = StrictFlash::<P>::WRITE_SIZE;
+    const ERASE_SIZE: usize = StrictFlash::<P>::ERASE_SIZE;
     fn erase(&mut self, from: u32, to: u32) -> Result<(), Self::Error> {
         self.0.borrow_mut().erase(from, to)
     }
@@ -54,13 +60,15 @@ impl NorFlash for Flash {
     }
 }
 
-impl MultiwriteNorFlash for Flash {}
+impl<const P: usize> MultiwriteNorFlash for Flash<P> {}
 
-impl JournalFlash for Flash {}
+impl<const P: usize> JournalFlash for Flash<P> {}
 
-pub struct Desk<E = Repeatable, G = Generator> {
-    pub device: Device<Box<DeviceState<4, 8>>, Flash, E, G>,
-    pub flash: Flash,
+/// A device with room for `M` features and `U` waiting patients, on pages of `P` bytes.
+pub struct Desk<E = Repeatable, G = Generator, const M: usize = 4, const U: usize = 8, const P: usize = PAGE>
+{
+    pub device: Device<Box<DeviceState<M, U>>, Flash<P>, E, G>,
+    pub flash: Flash<P>,
 }
 
 impl Desk {
@@ -83,8 +91,8 @@ impl Desk {
     }
 }
 
-impl<E: Entropy, G: Seeded> Desk<E, G> {
-    pub fn on(flash: Flash, entropy: E) -> Self {
+impl<E: Entropy, G: Seeded, const M: usize, const U: usize, const P: usize> Desk<E, G, M, U, P> {
+    pub fn on(flash: Flash<P>, entropy: E) -> Self {
         let device = Device::new(Box::new(DeviceState::BLANK), flash.clone(), entropy, None);
         Self { device, flash }
     }
