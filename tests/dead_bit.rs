@@ -38,11 +38,11 @@ impl Fate {
     }
 }
 
-/// Assigned and unresolved patients, as the device says.
+/// Assigned and waiting patients, as the device says.
 fn counts(desk: &mut Desk) -> Option<(u32, u32)> {
     let status = desk.ask("STATUS");
     let count = |key: &str| status.split(' ').find_map(|word| word.strip_prefix(key)?.parse().ok());
-    Some((count("assigned=")?, count("unresolved=")?))
+    Some((count("assigned=")?, count("waiting=")?))
 }
 
 fn life(seed: u64) -> Fate {
@@ -52,19 +52,19 @@ fn life(seed: u64) -> Fate {
     let (word, bit, dead) = (below(PAGE * PAGES / 4), below(32) as u32, KINDS[below(3)]);
     let death = below(PATIENTS as usize / 2) as u32;
     let mut fate = Fate::default();
-    let (mut assigned, mut unresolved) = (0_u32, 0_u32);
+    let (mut assigned, mut waiting) = (0_u32, 0_u32);
     for patient in 1..=PATIENTS {
         if patient == death {
             desk.flash.0.borrow_mut().kill(word * 4, bit, dead);
         }
         if desk.assign(patient, patient % 3).starts_with("ARM ") {
-            (assigned, unresolved) = (patient, unresolved + 1);
+            (assigned, waiting) = (patient, waiting + 1);
         }
         if below(3) == 0 {
             desk.settle();
         }
         if patient > 3 && desk.ask(&format!("OUTCOME {} 1", patient - 3)) == format!("OK {}", patient - 3) {
-            unresolved -= 1;
+            waiting -= 1;
         }
         if patient == PATIENTS || below(POWER_OFF as usize) == 0 {
             let seed = u64::from(patient);
@@ -72,7 +72,7 @@ fn life(seed: u64) -> Fate {
             let found = counts(&mut desk);
             fate.faults += u32::from(found.is_none());
             let found = found.unwrap_or_default();
-            fate.lost += assigned.abs_diff(found.0) + unresolved.abs_diff(found.1);
+            fate.lost += assigned.abs_diff(found.0) + waiting.abs_diff(found.1);
             if found.0 != assigned {
                 return fate;
             }

@@ -14,7 +14,7 @@ use super::auth::{CustodianKey, Evidence};
 use super::generator::{Seeded, bytes};
 use super::health::Entropy;
 use super::ready::Ready;
-use crate::journal::JournalFlash;
+use crate::journal::{JournalFlash, TooSmall};
 use crate::plan::{Design, Plan, Ratio, take};
 use crate::trial::Phase;
 use crate::wire::{Claim, FileDigest, Lock, MAC_BYTES, Micro, Refusal, Reply, TrialId, TrialName};
@@ -123,6 +123,11 @@ where
         self.make_room()?;
         let too_many = |_| Refusal::Capacity { got: plan.features(), features: M as u8 };
         self.state.begin(TrialName { id, file }, plan).map_err(too_many)?;
+        if let Err(TooSmall { pages, needed }) = self.journal.carries(self.state) {
+            self.state.erase();
+            self.state.mark_clean();
+            return Err(Refusal::Flash { pages, needed });
+        }
         self.state.custody_mut().spent = spent;
         self.commit()?;
         Ok(Reply::Planned { trial: id, claim })

@@ -149,6 +149,13 @@ pub enum Refusal<'a> {
         /// The most this device can hold.
         features: u8,
     },
+    /// The flash cannot carry the plan ([`Word::Range`]).
+    Flash {
+        /// Pages that can be used.
+        pages: u32,
+        /// Pages that the plan needs.
+        needed: u32,
+    },
     /// A plan of the design without privacy, which runs on the host only ([`Word::Range`]).
     NotPrivate,
     /// See [`Word::Unknown`].
@@ -209,6 +216,7 @@ impl Refusal<'_> {
             Self::Outcome { .. }
             | Self::Plan(PlanError::Value(..))
             | Self::Capacity { .. }
+            | Self::Flash { .. }
             | Self::NotPrivate => Word::Range,
             Self::Unknown { .. } => Word::Unknown,
             Self::Full { .. } | Self::Waiting { .. } => Word::Full,
@@ -244,6 +252,9 @@ impl fmt::Display for Refusal<'_> {
             Self::Plan(error) => write!(f, " {error}"),
             Self::Capacity { got, features } => {
                 write!(f, " features={got} allowed 1..={features} on this device")
+            }
+            Self::Flash { pages, needed } => {
+                write!(f, " flash pages={pages} allowed {needed} or more for this plan")
             }
             Self::NotPrivate => f.write_str(" design=conse allowed dp-conse interim uniform on a device"),
             Self::Unknown { patient, assigned } => write!(f, " patient={patient} allowed 1..={assigned}"),
