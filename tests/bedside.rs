@@ -15,7 +15,7 @@ use equipoise::host::terminal::bedside::Bedside;
 use equipoise::host::terminal::client::{Client, Source};
 use equipoise::host::terminal::failure::Failure;
 use equipoise::host::terminal::link::{Link, LinkError};
-use equipoise::host::terminal::log::{self, Event};
+use equipoise::host::terminal::log::{self, Event, NoteKind};
 use equipoise::host::terminal::trial_file::TrialFile;
 use equipoise::plan::Design;
 use equipoise::trial::Phase;
@@ -505,4 +505,28 @@ fn other_devices_are_named() {
     assert!(matches!(ward.client().connect(), Err(LinkError::Gone(..))));
     let missing = equipoise::host::terminal::link::open(Path::new("/dev/nothing-here")).err().unwrap();
     assert_eq!(missing, LinkError::Missing("/dev/nothing-here".to_owned()));
+}
+
+/// Notes and operators are lines of the log; a past arm is found by its code, after its outcome too.
+#[test]
+fn notes_operators_and_past_arms() {
+    let ward = Ward::new(&[]);
+    let mut terminal = ward.terminal();
+    terminal.enrol("P-1", 0).unwrap();
+    terminal.outcome(1, 1).unwrap();
+    terminal.switch_operator("AB").unwrap();
+    terminal.write_note(1, NoteKind::Withdrawal, "moved away").unwrap();
+    assert!(terminal.write_note(7, NoteKind::Other, "who").is_err());
+    assert!(
+        terminal.switch_operator("a\u{1b}").is_err()
+            && terminal.write_note(1, NoteKind::Other, "\u{202e}").is_err()
+    );
+    assert_eq!(terminal.find("p-1").unwrap().arm, Arm::One);
+    assert!(terminal.find("P-2").is_err());
+    drop(terminal);
+    let entries = log::verify(&ward.log(), None).unwrap().1;
+    let last = entries.last().unwrap();
+    assert!(matches!(&last.event, Event::Note { patient: 1, kind: NoteKind::Withdrawal, .. }), "{last:?}");
+    assert_eq!(last.operator, "AB");
+    assert_eq!(ward.terminal().register().notes(1).len(), 1);
 }

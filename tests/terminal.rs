@@ -4,6 +4,7 @@
 
 use equipoise::design::Arm;
 use equipoise::host::terminal::bedside::Recorded;
+use equipoise::host::terminal::log::NoteKind;
 use equipoise::host::terminal::register::Patient;
 use equipoise::host::terminal::screen::view::view;
 use equipoise::host::terminal::screen::{Model, News, Order, Scene};
@@ -39,7 +40,8 @@ fn status() -> Status {
 }
 
 fn patient(code: &str, number: u32, since: &str) -> Patient {
-    Patient { code: code.to_owned(), number, feature: 2, arm: Arm::One, since: since.parse().unwrap() }
+    let (code, since, operator) = (code.to_owned(), since.parse().unwrap(), "nurse".to_owned());
+    Patient { code, number, feature: 2, arm: Arm::One, since, operator }
 }
 
 fn at_work() -> Model {
@@ -395,4 +397,66 @@ fn any_window_can_be_drawn() {
     model.scene = Scene::List;
     press(&mut model, &[KeyCode::End]);
     shows(&model, &["> P-199"]);
+}
+
+fn with_text(changes: &[(&str, &str)]) -> TrialFile {
+    let mut text = equipoise::host::terminal::trial_file::EXAMPLE.to_owned();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replacen(from, to, 1);
+    }
+    TrialFile::parse("changed", &text).unwrap()
+}
+
+/// Factors are asked one after the other; Esc goes back one factor.
+#[test]
+fn factors_are_asked_in_turn() {
+    let mut model = at_work();
+    let features =
+        equipoise::host::terminal::trial_file::EXAMPLE.lines().find(|l| l.starts_with("features")).unwrap();
+    let table = "[factors]\nsex = [\"f\", \"m\"]\nage = [\"under 65\", \"65 or over\"]\n[plan]";
+    model.trial = with_text(&[(features, ""), ("[plan]", table)]);
+    press(&mut model, &[KeyCode::Char('e'), KeyCode::Char('P'), ENTER]);
+    shows(&model, &["Patient P: sex", "1  f", "2  m"]);
+    press(&mut model, &[KeyCode::Char('2'), ENTER]);
+    shows(&model, &["Patient P: age", "2  65 or over"]);
+    press(&mut model, &[KeyCode::Esc]);
+    shows(&model, &["Patient P: sex", ">  2  m"]);
+    press(&mut model, &[ENTER, KeyCode::Down, ENTER]);
+    shows(&model, &["Enrol patient P, m, under 65?"]);
+    assert_eq!(press(&mut model, &[ENTER]), Some(Order::Enrol { code: "P".to_owned(), feature: 2 }));
+}
+
+/// The list shows when outcomes are due, and marks those that are overdue.
+#[test]
+fn overdue_patients_are_marked() {
+    let mut model = at_work();
+    let question = "question = \"Walks unaided on day 14?\"";
+    model.trial = with_text(&[(question, "question = \"Walks?\"\ndue = \"1 day\"")]);
+    shows(&model, &["OVERDUE 1 d", "in 23 h"]);
+}
+
+/// A note, a past arm and another operator are each two or three keys away.
+#[test]
+fn notes_find_and_operator() {
+    let mut model = at_work();
+    press(&mut model, &[KeyCode::Char('n'), KeyCode::Char('1'), ENTER]);
+    shows(&model, &["Patient H-07/12, number 1200: deviation", "Write no outcome here"]);
+    assert_eq!(press(&mut model, &[ENTER]), None, "an empty note is none");
+    type_in(&mut model, "fell");
+    let note = Order::Note { number: 1200, kind: NoteKind::Deviation, text: "fell".to_owned() };
+    assert_eq!(press(&mut model, &[ENTER]), Some(note));
+    model.news(News::Noted("H-07/12".to_owned()));
+    shows(&model, &["The note on patient H-07/12 is in the log."]);
+    press(&mut model, &[KeyCode::Char('f')]);
+    type_in(&mut model, "h-07/1");
+    assert_eq!(press(&mut model, &[ENTER]), Some(Order::Find { code: "h-07/1".to_owned() }));
+    model.news(News::Found(patient("H-07/1", 7, "2026-11-14T05:30:00Z")));
+    shows(
+        &model,
+        &["Patient H-07/1, number 7", "Early walking (arm 1)", "Enrolled 2026-11-14T05:30:00Z by nurse"],
+    );
+    press(&mut model, &[ENTER, KeyCode::Char('i')]);
+    type_in(&mut model, "AB");
+    assert_eq!(press(&mut model, &[ENTER]), Some(Order::Operator { name: "AB".to_owned() }));
 }

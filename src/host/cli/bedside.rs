@@ -11,6 +11,7 @@ use super::session::{PatientName, PortArgs, SessionArgs};
 use crate::host::output::say;
 use crate::host::terminal::bedside::{Recorded, failure};
 use crate::host::terminal::screen;
+use crate::host::terminal::trial_file::TrialFile;
 use crate::wire::{NextLook, State};
 
 /// `equipoise terminal`
@@ -33,13 +34,36 @@ pub fn terminal(args: &TerminalArgs) -> Result<(), CliError> {
 pub struct AssignArgs {
     /// Patient code, as in the ward's list
     code: String,
-    /// Kind of patient: a name of the trial file, or its place there from 0
-    feature: String,
+    /// Kind of patient: a name of the trial file, or its place there from 0; for a trial with factors give --NAME LEVEL
+    /// for each factor instead, as in `--sex f --age "65 or over"`
+    #[arg(required_unless_present = "factor")]
+    feature: Option<String>,
+    /// Level of a factor of the trial file; --NAME LEVEL says the same
+    #[arg(long, value_name = "NAME=LEVEL", value_parser = level, conflicts_with = "feature")]
+    factor: Vec<(String, String)>,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
     session: SessionArgs,
+}
+
+fn level(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').map(|(name, level)| (name.to_owned(), level.to_owned()));
+    pair.ok_or_else(|| format!("{text:?} is no NAME=LEVEL"))
+}
+
+impl AssignArgs {
+    fn feature_of(&self, trial: &TrialFile) -> Result<u8, CliError> {
+        let Some(name) = &self.feature else {
+            return trial.factors.named(&self.factor).map_err(CliError::usage);
+        };
+        trial.feature(name).ok_or_else(|| {
+            let names = trial.features.join("\", \"");
+            let last = trial.plan.features() - 1;
+            CliError::usage(format!("no kind of patient {name:?}, allowed \"{names}\", or 0..={last}"))
+        })
+    }
 }
 
 /// Enrols a patient and prints the arm.
@@ -48,11 +72,7 @@ pub struct AssignArgs {
 /// Refused, no such kind of patient, or no device.
 pub fn assign(args: &AssignArgs) -> Result<(), CliError> {
     let mut bedside = args.session.open()?;
-    let feature = bedside.trial().feature(&args.feature).ok_or_else(|| {
-        let names = bedside.trial().features.join("\", \"");
-        let last = bedside.trial().plan.features() - 1;
-        CliError::usage(format!("no kind of patient {:?}, allowed \"{names}\", or 0..={last}", args.feature))
-    })?;
+    let feature = args.feature_of(bedside.trial())?;
     let patient = bedside.enrol(&args.code, feature)?;
     let (name, arm) = (bedside.trial().arm_name(patient.arm), patient.arm.index());
     say(&if args.json {
@@ -128,7 +148,7 @@ pub fn outcome(args: &OutcomeArgs) -> Result<(), CliError> {
         let labels = if labels.is_empty() { String::new() } else { format!("\"{labels}\", or ") };
         CliError::usage(format!("this outcome is not allowed: {labels}0..={scale}"))
     })?;
-    let number = args.patient.number(&bedside)?;
+    let number = args.patient.number(bedside.register())?;
     recorded(&bedside.outcome(number, y)?, args.json);
     Ok(())
 }
@@ -151,7 +171,7 @@ pub struct LostArgs {
 /// Refused, recorded before, or no device.
 pub fn lost(args: &LostArgs) -> Result<(), CliError> {
     let mut bedside = args.session.open()?;
-    let number = args.patient.number(&bedside)?;
+    let number = args.patient.number(bedside.register())?;
     recorded(&bedside.lost(number)?, args.json);
     Ok(())
 }

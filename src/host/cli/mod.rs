@@ -1,6 +1,8 @@
 //! The command line: every subcommand with its arguments, one error type and one map of exit codes ([`error`]).
 
 pub mod bedside;
+pub mod check;
+pub mod coordinator;
 pub mod custodian;
 pub mod demo;
 pub mod error;
@@ -10,6 +12,7 @@ pub mod session;
 pub mod start;
 
 use crate::prelude::*;
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -49,6 +52,16 @@ enum Command {
     Outcome(bedside::OutcomeArgs),
     /// Record that the outcome of a patient will never come
     Lost(bedside::LostArgs),
+    /// List the patients whose outcome is missing
+    Waiting(coordinator::WaitingArgs),
+    /// List every patient of the log with arm, times and notes
+    List(coordinator::EnrolmentArgs),
+    /// Print arm, times and notes of a patient
+    Show(coordinator::ShowArgs),
+    /// Write a note on a patient to the log
+    Note(coordinator::NoteArgs),
+    /// Check a trial file without a device
+    Check(check::CheckArgs),
     /// Print the public facts of the trial
     Status(bedside::StatusArgs),
     /// Run the device on this machine, with its flash in a file
@@ -92,7 +105,7 @@ enum Command {
 /// Runs the program with the arguments it was started with.
 #[must_use]
 pub fn run() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(with_factors(std::env::args_os().collect())) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
             // The message repeats what was typed, so it may hold escape sequences.
@@ -108,6 +121,11 @@ pub fn run() -> ExitCode {
         Command::Assign(args) => finish(bedside::assign(&args), args.json),
         Command::Outcome(args) => finish(bedside::outcome(&args), args.json),
         Command::Lost(args) => finish(bedside::lost(&args), args.json),
+        Command::Waiting(args) => finish(coordinator::waiting(&args), false),
+        Command::List(args) => finish(coordinator::list(&args), false),
+        Command::Show(args) => finish(coordinator::show(&args), args.json),
+        Command::Note(args) => finish(coordinator::note(&args), false),
+        Command::Check(args) => finish(check::check(&args), false),
         Command::Status(args) => finish(bedside::status(&args), args.json),
         Command::Device(args) => device::run(&args),
         Command::Audit(args) => audit::run(&args),
@@ -126,6 +144,34 @@ pub fn run() -> ExitCode {
         Command::Completions { shell } => finish(completions(shell), false),
         Command::Man => finish(manual(), false),
     }
+}
+
+/// Writes `assign CODE --sex f` as `assign CODE --factor sex=f`: the options named after factors depend on the trial
+/// file, so they cannot be declared.
+fn with_factors(args: Vec<OsString>) -> Vec<OsString> {
+    let command = Cli::command();
+    let assign =
+        command.find_subcommand("assign").filter(|_| args.get(1).is_some_and(|name| name == "assign"));
+    let Some(assign) = assign else { return args };
+    let known = |name: &str| name == "help" || assign.get_arguments().any(|arg| arg.get_long() == Some(name));
+    let mut rewritten = Vec::new();
+    let mut args = args.into_iter();
+    while let Some(arg) = args.next() {
+        let text = arg.to_str().unwrap_or_default();
+        let option = text.strip_prefix("--").filter(|option| !option.is_empty());
+        let name = option.map(|option| option.split_once('=').map_or(option, |(name, _)| name));
+        match (name, option) {
+            (Some(name), Some(option)) if !known(name) => {
+                rewritten.push("--factor".into());
+                let mut level = || args.next().and_then(|level| level.into_string().ok()).unwrap_or_default();
+                let pair =
+                    if option.contains('=') { option.to_owned() } else { format!("{name}={}", level()) };
+                rewritten.push(pair.into());
+            }
+            _ => rewritten.push(arg),
+        }
+    }
+    rewritten
 }
 
 fn simulated(done: Result<ExitCode, impl std::error::Error>) -> ExitCode {

@@ -5,15 +5,13 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::error::CliError;
-use crate::host::terminal::bedside::Bedside;
+use crate::host::terminal::bedside::{Bedside, MAX_OPERATOR};
 use crate::host::terminal::client::Client;
 use crate::host::terminal::link::Port;
 use crate::host::terminal::place;
+use crate::host::terminal::register::Register;
 use crate::host::terminal::text;
 use crate::host::terminal::trial_file::TrialFile;
-
-/// Longest name of an operator.
-const MAX_OPERATOR: usize = 40;
 
 /// Which device.
 #[derive(Clone, Debug, clap::Args)]
@@ -127,10 +125,10 @@ impl PatientName {
     ///
     /// # Errors
     /// The log does not know the code.
-    pub fn number(&self, bedside: &Bedside) -> Result<u32, CliError> {
+    pub fn number(&self, register: &Register) -> Result<u32, CliError> {
         match self {
             Self::Number(number) => Ok(*number),
-            Self::Code(code) => bedside.register().number(code).ok_or_else(|| {
+            Self::Code(code) => register.number(code).ok_or_else(|| {
                 CliError::refused(format!(
                     "the log has no patient {code:?}; `#` and a number names a patient without it"
                 ))

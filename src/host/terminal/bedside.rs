@@ -26,12 +26,18 @@ use std::path::Path;
 use super::client::{AskError, Client};
 use super::code::folded;
 use super::failure::{Failure, in_words};
-use super::log::{Entry, Event, Log};
+use super::log::{Entry, Event, Log, NoteKind};
 use super::register::{Patient, Pending, Register};
+use super::text;
 use super::trial_file::TrialFile;
 use crate::design::Arm;
 use crate::trial::Phase;
 use crate::wire::{Reply, Request, Status, Tag, Word};
+
+/// Longest name of an operator.
+pub const MAX_OPERATOR: usize = 40;
+/// Longest note.
+pub const MAX_NOTE: usize = 200;
 
 /// An outcome or a loss that was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,19 +73,11 @@ impl Bedside {
     pub fn open(client: Client, trial: TrialFile, log: &Path, operator: &str) -> Result<Self, Failure> {
         let (log, entries) = Log::open(log, operator)?;
         let register = Register::read(&entries);
+        same_trial(&register, &trial, log.path())?;
         let (title, plan) = (trial.title.clone(), trial.plan.to_string());
         let mut bedside = Self { client, log, register, trial };
-        match bedside.register.opened() {
-            None => {
-                bedside.note(Event::Opened { title, plan })?;
-            }
-            Some(known) if known == (title.as_str(), plan.as_str()) => {}
-            Some((other, other_plan)) => {
-                return Err(Failure::Usage(format!(
-                    "the log {} is of another trial: {other:?} with {other_plan}, not {title:?} with {plan}",
-                    bedside.log.path().display()
-                )));
-            }
+        if bedside.register.opened().is_none() {
+            bedside.note(Event::Opened { title, plan })?;
         }
         Ok(bedside)
     }
@@ -115,6 +113,41 @@ impl Bedside {
         let entry = self.log.append(event)?;
         self.register.apply(&entry);
         Ok(entry)
+    }
+
+    /// Writes a note on a patient to the log. The device is not asked and nothing else changes.
+    ///
+    /// # Errors
+    /// A patient this log does not know, a text that is not allowed, or the disk refused.
+    pub fn write_note(&mut self, number: u32, kind: NoteKind, text: &str) -> Result<(), Failure> {
+        check_note(text).map_err(Failure::Usage)?;
+        let Some(code) = self.register.code(number).map(str::to_owned) else {
+            return Err(Failure::Refused(format!(
+                "the log has no patient number {number}; nothing was written"
+            )));
+        };
+        let text = text.trim().to_owned();
+        self.note(Event::Note { code, patient: number, kind, text }).map(drop)
+    }
+
+    /// A patient of this log by code.
+    ///
+    /// # Errors
+    /// The log does not know the code.
+    pub fn find(&self, code: &str) -> Result<Patient, Failure> {
+        let patient = self.register.number(code).and_then(|number| self.register.patient(number));
+        patient.cloned().ok_or_else(|| Failure::Refused(format!("this log has no arm of a patient {code:?}")))
+    }
+
+    /// Another person works at the terminal from here on.
+    ///
+    /// # Errors
+    /// A name that is not allowed, or the disk refused.
+    pub fn switch_operator(&mut self, operator: &str) -> Result<(), Failure> {
+        text::check("operator", operator, MAX_OPERATOR).map_err(Failure::Usage)?;
+        let entry = self.log.switch_operator(operator.trim())?;
+        self.register.apply(&entry);
+        Ok(())
     }
 
     /// The public facts, if the device runs the trial of the trial file and of the log.
@@ -302,7 +335,8 @@ impl Bedside {
             arm_name: self.trial.arm_name(arm).to_owned(),
             answered: Reply::Arm { patient: number, arm }.to_string(),
         })?;
-        Ok(Patient { code, number, feature, arm, since: entry.time.parse().unwrap_or_default() })
+        let since = entry.time.parse().unwrap_or_default();
+        Ok(Patient { code, number, feature, arm, since, operator: entry.operator })
     }
 
     /// Records an outcome. Its value goes to the device and nowhere else.
@@ -360,6 +394,29 @@ impl Bedside {
         })?;
         let closed = after.is_ok_and(|after| after.phase == Phase::Closed);
         Ok(Recorded { number, code: known, closed })
+    }
+}
+
+/// Checks the text of a note.
+///
+/// # Errors
+/// The value and what is allowed.
+pub fn check_note(text: &str) -> Result<(), String> {
+    text::check("note", text, MAX_NOTE)
+}
+
+/// Checks that a log is of this trial; a log without a first line is.
+///
+/// # Errors
+/// It is of another trial; both are named.
+pub fn same_trial(register: &Register, trial: &TrialFile, log: &Path) -> Result<(), Failure> {
+    let (title, plan) = (&trial.title, trial.plan.to_string());
+    match register.opened() {
+        Some((other, other_plan)) if (other, other_plan) != (title, &plan) => Err(Failure::Usage(format!(
+            "the log {} is of another trial: {other:?} with {other_plan}, not {title:?} with {plan}",
+            log.display()
+        ))),
+        _ => Ok(()),
     }
 }
 

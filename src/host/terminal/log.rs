@@ -77,10 +77,44 @@ pub enum Event {
     Lost { code: String, patient: u32, answered: String },
     /// The device acknowledged an outcome or a loss, but had one on record before: nothing changed.
     AlreadyRecorded { code: String, patient: u32, answered: String },
+    /// A note on a patient: something that happened and cannot be changed on the device.
+    Note { code: String, patient: u32, kind: NoteKind, text: String },
+    /// Another person works at the terminal from here on.
+    Operator { from: String },
     /// A custodian's command; keys and proofs are withheld.
     Custodian { asked: String, answered: String },
     /// A torn last line was cut off when the log was opened after a crash.
     Recovered { bytes_cut: usize },
+}
+
+/// What a note is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoteKind {
+    /// The patient did not get what the arm says.
+    Deviation,
+    /// The patient was enrolled as the wrong kind of patient.
+    WrongKind,
+    /// The patient left the trial.
+    Withdrawal,
+    /// Anything else.
+    Other,
+}
+
+impl NoteKind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Deviation, Self::WrongKind, Self::Withdrawal, Self::Other];
+
+    /// The kind in words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deviation => "deviation",
+            Self::WrongKind => "wrong kind of patient",
+            Self::Withdrawal => "withdrawal",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// One line of the log.
@@ -359,6 +393,21 @@ impl Log {
         writeln!(file, "{}", serde_json::to_string(head)?)?;
         file.sync_data()?;
         std::fs::rename(fresh, path)
+    }
+
+    /// Lines from here on name this operator.
+    ///
+    /// # Errors
+    /// The disk refused.
+    pub fn switch_operator(&mut self, operator: &str) -> Result<Entry, LogError> {
+        let from = std::mem::replace(&mut self.operator, operator.to_owned());
+        self.append(Event::Operator { from: from.clone() }).inspect_err(|_| self.operator = from)
+    }
+
+    /// Who works at the terminal.
+    #[must_use]
+    pub fn operator(&self) -> &str {
+        &self.operator
     }
 
     /// How far the log goes.

@@ -12,6 +12,8 @@ pub mod client;
 pub mod code;
 pub mod custodian;
 pub mod demo;
+pub mod due;
+pub mod factors;
 pub mod failure;
 pub mod keys;
 pub mod link;

@@ -70,7 +70,7 @@ fn width(text: &str) -> f64 {
 /// The picture as a file of its own, readable without colour.
 #[must_use]
 pub fn svg(title: &str, effects: &Effects, arms: Option<&[String; 2]>) -> String {
-    let rows: Vec<&Estimate> = effects.rows.iter().chain(&effects.overall).collect();
+    let rows: Vec<&Estimate> = effects.all().collect();
     let scale = Scale::of(&rows);
     let [zero, one] = arms.map_or(["arm 0", "arm 1"], |[zero, one]| [zero, one]);
     let (zero, one) = (format!("← favours {zero}"), format!("favours {one} →"));
@@ -161,7 +161,11 @@ mod tests {
     fn names_cannot_break_the_picture() {
         let rows = vec![row(0.1, 0.0, 0.2)];
         let trial = TrialId([7; 8]);
-        let svg = svg("\"<script>\"", &Effects { trial, enrolled: 9, rows, overall: None, why: "" }, None);
+        let svg = svg(
+            "\"<script>\"",
+            &Effects { trial, enrolled: 9, rows, levels: Vec::new(), overall: None, why: "" },
+            None,
+        );
         assert!(svg.contains("&lt;a &amp; b&gt;") && !svg.contains("<script>"));
     }
 }

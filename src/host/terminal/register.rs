@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::code::folded;
-use super::log::{Entry, Event};
+use super::log::{Entry, Event, NoteKind};
 use crate::design::Arm;
 
 /// A patient with a number and an arm.
@@ -26,6 +26,21 @@ pub struct Patient {
     pub arm: Arm,
     /// When the device gave it.
     pub since: Timestamp,
+    /// Who enrolled the patient.
+    pub operator: String,
+}
+
+/// A note on a patient.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// When it was written.
+    pub time: String,
+    /// Who wrote it.
+    pub operator: String,
+    /// What it is about.
+    pub kind: NoteKind,
+    /// What it says.
+    pub text: String,
 }
 
 /// An enrolment that was asked for and not yet answered.
@@ -61,6 +76,7 @@ pub struct Register {
     codes: BTreeMap<String, Vec<(String, u32)>>,
     /// When the outcome or loss of a patient was recorded.
     resolved: BTreeMap<u32, String>,
+    notes: BTreeMap<u32, Vec<Note>>,
     wanted: Option<Wanted>,
     pending: Option<Pending>,
     last: u32,
@@ -94,7 +110,8 @@ impl Register {
                 let (number, feature, arm) = (*patient, *feature, Arm::from_bit(*arm == 1));
                 self.give(code, number);
                 self.waiting.insert(number);
-                self.patients.insert(number, Patient { code: code.clone(), number, feature, arm, since });
+                let (code, operator) = (code.clone(), entry.operator.clone());
+                self.patients.insert(number, Patient { code, number, feature, arm, since, operator });
                 self.pending = None;
             }
             Event::Refused { .. } => (self.pending, self.wanted) = (None, None),
@@ -110,7 +127,12 @@ impl Register {
                     self.resolved.entry(*patient).or_insert_with(|| entry.time.clone());
                 }
             }
-            Event::Custodian { .. } | Event::Recovered { .. } => {}
+            Event::Note { patient, kind, text, .. } => {
+                let (time, operator) = (entry.time.clone(), entry.operator.clone());
+                let note = Note { time, operator, kind: *kind, text: text.clone() };
+                self.notes.entry(*patient).or_default().push(note);
+            }
+            Event::Operator { .. } | Event::Custodian { .. } | Event::Recovered { .. } => {}
         }
     }
 
@@ -128,6 +150,17 @@ impl Register {
     /// Patients whose outcome has not come, the longest waiting first.
     pub fn waiting(&self) -> impl Iterator<Item = &Patient> {
         self.waiting.iter().filter_map(|number| self.patients.get(number))
+    }
+
+    /// Every patient of this log, in the device's order.
+    pub fn patients(&self) -> impl Iterator<Item = &Patient> {
+        self.patients.values()
+    }
+
+    /// The notes on a patient, in order.
+    #[must_use]
+    pub fn notes(&self, number: u32) -> &[Note] {
+        self.notes.get(&number).map_or(&[], Vec::as_slice)
     }
 
     /// The patient of this number, if this log gave the arm.

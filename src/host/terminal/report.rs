@@ -14,7 +14,9 @@
 //! | `low`, `high` | ends of the confidence interval |
 //! | `outcomes` | noisy number of outcomes behind the estimate |
 //!
-//! The overall effect is the mean of the estimates weighted by their noisy numbers of outcomes; features share no
+//! Where the trial file has factors, each level of each factor has a row too, named `factor = level`.
+//!
+//! The overall effect, and that of a level, is the mean of the estimates weighted by their noisy numbers of outcomes; features share no
 //! patients and no noise, so its variance is the weighted sum of theirs.
 
 use crate::prelude::*;
@@ -74,6 +76,8 @@ pub struct Effects {
     pub enrolled: u32,
     /// One row a feature that has an estimate.
     pub rows: Vec<Estimate>,
+    /// The effect at each level of each factor, where the trial file has factors.
+    pub levels: Vec<Estimate>,
     /// The overall effect; none without rows or outcomes.
     pub overall: Option<Estimate>,
     /// Why fewer outcomes count than patients were enrolled.
@@ -108,7 +112,15 @@ impl Effects {
                 "lost and missing outcomes do not count, and counts carry the noise that protects each patient"
             }
         };
-        Self { trial: report.trial, enrolled: status.assigned, overall: overall(&rows), rows, why }
+        let every: Vec<&Estimate> = rows.iter().collect();
+        let overall = weighted("overall", &every);
+        let levels = trial.map_or_else(Vec::new, |trial| by_factor(trial, &rows));
+        Self { trial: report.trial, enrolled: status.assigned, overall, levels, rows, why }
+    }
+
+    /// All rows: features, levels of factors, overall.
+    pub fn all(&self) -> impl Iterator<Item = &Estimate> {
+        self.rows.iter().chain(&self.levels).chain(&self.overall)
     }
 
     /// Noisy number of outcomes behind all rows.
@@ -129,9 +141,25 @@ fn standard_error(estimate: f64, low: f64, high: f64) -> Option<f64> {
     above.or(below).map(|half| half / Z95)
 }
 
-fn overall(rows: &[Estimate]) -> Option<Estimate> {
+/// The effect at each level of each factor: the rows with that level, weighted.
+fn by_factor(trial: &TrialFile, rows: &[Estimate]) -> Vec<Estimate> {
+    let mut estimates = Vec::new();
+    for (place, factor) in trial.factors.iter().enumerate().filter(|_| trial.factors.are_named()) {
+        for (level, name) in factor.levels.iter().enumerate() {
+            let has_level = |row: &&Estimate| {
+                row.feature.is_some_and(|feature| trial.factors.levels(feature).get(place) == Some(&level))
+            };
+            let with: Vec<&Estimate> = rows.iter().filter(has_level).collect();
+            estimates.extend(weighted(&format!("{} = {name}", factor.name), &with));
+        }
+    }
+    estimates
+}
+
+/// The mean of rows weighted by their noisy numbers of outcomes; none without outcomes.
+fn weighted(name: &str, rows: &[&Estimate]) -> Option<Estimate> {
     let weight = |row: &Estimate| f64::from(row.outcomes);
-    let total: f64 = rows.iter().map(weight).sum();
+    let total: f64 = rows.iter().map(|row| weight(row)).sum();
     if total <= 0.0 {
         return None;
     }
@@ -145,7 +173,7 @@ fn overall(rows: &[Estimate]) -> Option<Estimate> {
     let outcomes = rows.iter().fold(0_u32, |sum, row| sum.saturating_add(row.outcomes));
     Some(Estimate {
         feature: None,
-        name: "overall".to_owned(),
+        name: name.to_owned(),
         estimate,
         standard_error,
         low: (estimate - half).max(-1.0),
@@ -183,7 +211,7 @@ pub fn write(
 /// The table with its picture.
 #[must_use]
 pub fn table(effects: &Effects, trial: Option<&TrialFile>) -> String {
-    let rows: Vec<&Estimate> = effects.rows.iter().chain(&effects.overall).collect();
+    let rows: Vec<&Estimate> = effects.all().collect();
     let widest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(7);
     let truth = rows.iter().any(|row| row.truth.is_some());
     let mut text = format!("{:<widest$}  estimate  standard_error     low    high  outcomes", "name");
@@ -224,7 +252,7 @@ pub fn table(effects: &Effects, trial: Option<&TrialFile>) -> String {
 
 fn csv(effects: &Effects) -> String {
     let header = "trial,level,feature,name,estimate,standard_error,low,high,outcomes\n".to_owned();
-    effects.rows.iter().chain(&effects.overall).fold(header, |mut text, row| {
+    effects.all().fold(header, |mut text, row| {
         let Estimate { estimate, low, high, outcomes, .. } = row;
         let feature = row.feature.map_or(String::new(), |feature| feature.to_string());
         let error = row.standard_error.map_or(String::new(), |error| format!("{error:.6}"));
@@ -247,7 +275,8 @@ fn json(effects: &Effects, title: &str, report: &Report, verified: Option<bool>)
     let line = serde_json::json!({
         "trial": effects.trial.to_string(), "title": title, "level": LEVEL, "enrolled": effects.enrolled,
         "outcomes": effects.outcomes(), "why_they_differ": effects.why,
-        "rows": effects.rows.iter().map(row).collect::<Vec<_>>(), "overall": effects.overall.as_ref().map(row),
+        "rows": effects.rows.iter().map(row).collect::<Vec<_>>(), "factors": effects.levels.iter().map(row).collect::<Vec<_>>(),
+        "overall": effects.overall.as_ref().map(row),
         "mac": Hex(&report.mac).to_string(), "verified": verified,
     });
     format!("{line}\n")
@@ -276,7 +305,7 @@ mod tests {
     #[test]
     fn overall_effect_is_weighted() {
         let rows = [row(0.5, Z95 * 0.1, 300), row(-0.1, Z95 * 0.2, 100)];
-        let all = overall(&rows).unwrap();
+        let all = weighted("overall", &[&rows[0], &rows[1]]).unwrap();
         assert!((all.estimate - 0.35).abs() < 1e-12, "{all:?}");
         let error = f64::sqrt((0.75_f64 * 0.1).powi(2) + (0.25_f64 * 0.2).powi(2));
         assert!((all.standard_error.unwrap() - error).abs() < 1e-12, "{all:?}");
@@ -288,8 +317,8 @@ mod tests {
     fn standard_error_of_cut_intervals() {
         assert!((row(0.9, Z95 * 0.2, 5).standard_error.unwrap() - 0.2).abs() < 1e-12);
         assert_eq!(row(0.0, 1.5, 5).standard_error, None);
-        let unknown = overall(&[row(0.2, 0.1, 10), row(0.0, 1.5, 5)]).unwrap();
+        let unknown = weighted("overall", &[&row(0.2, 0.1, 10), &row(0.0, 1.5, 5)]).unwrap();
         assert_eq!((unknown.standard_error, unknown.low, unknown.high), (None, -1.0, 1.0));
-        assert_eq!(overall(&[row(0.2, 0.1, 0)]), None);
+        assert_eq!(weighted("overall", &[&row(0.2, 0.1, 0)]), None);
     }
 }

@@ -4,11 +4,13 @@
 //! |---|---|---|
 //! | `title` | name of the trial | 1 to 60 characters |
 //! | `features` | names of the kinds of patient, in the device's order from 0 | 1 to 64 different names |
+//! | `[factors]` | instead of `features`: factors with their levels, see [`super::factors`] | up to 64 combinations |
 //! | `arms` | names of arm 0 and arm 1 | 2 different names |
 //! | `code` | what patient codes look like, see [`super::code`]; may be left out | a regular expression |
 //! | `code-check` | check digit of patient codes; may be left out | `"luhn"`, `"damm"` |
 //! | `[plan]` | the keys of [`crate::plan`]; `features` may be left out, it is the number of names | numbers as integers, decimals or `"num/den"` |
 //! | `[outcome]` `question` | what is asked about a patient | 1 to 60 characters |
+//! | `[outcome]` `due` | how long after the enrolment the outcome is due; may be left out | as `"14 days"` |
 //! | `[outcome]` `labels` | names of the outcomes 0, 1, ..; without them an outcome is entered as a number | `scale` + 1 different names |
 //!
 //! A name has 1 to 40 characters, none of them control or invisible characters. Errors name the file, the key, the value and what is
@@ -40,6 +42,8 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::code::{CheckDigit, CodeRule};
+use super::due::Due;
+use super::factors::{Factors, names};
 use super::text;
 use crate::design::Arm;
 use crate::plan::{Key, Plan};
@@ -52,7 +56,6 @@ pub const EXAMPLE: &str = include_str!("../../../examples/trial.toml");
 
 /// Most labels a graded outcome may have before it must be entered as a number.
 const MAX_LABELS: usize = 12;
-const MAX_NAME: usize = 40;
 const MAX_SENTENCE: usize = 60;
 
 /// A trial: its plan and its words.
@@ -64,8 +67,8 @@ pub struct TrialFile {
     pub plan: Plan,
     /// Names of the features, as many as the plan has.
     pub features: Vec<String>,
-    /// The factors behind the features; one without a name where the file has a flat list.
-    pub factors: Vec<Factor>,
+    /// The factors behind the features.
+    pub factors: Factors,
     /// Names of the two arms.
     pub arms: [String; 2],
     /// What is asked about a patient's outcome.
@@ -74,15 +77,8 @@ pub struct TrialFile {
     pub labels: Option<Vec<String>>,
     /// What patient codes look like.
     pub code: CodeRule,
-}
-
-/// A property of patients by which kinds are told apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Factor {
-    /// Its name; empty where the trial file gives a flat list of kinds.
-    pub name: String,
-    /// Its levels, in order.
-    pub levels: Vec<String>,
+    /// When the outcome of a patient is due, if the file says so.
+    pub due: Option<Due>,
 }
 
 /// Why a trial file was not taken.
@@ -104,7 +100,8 @@ impl std::error::Error for TrialFileError {}
 #[serde(deny_unknown_fields)]
 struct Raw {
     title: String,
-    features: Vec<String>,
+    features: Option<Vec<String>>,
+    factors: Option<toml::Table>,
     arms: Vec<String>,
     code: Option<String>,
     #[serde(rename = "code-check")]
@@ -118,6 +115,7 @@ struct Raw {
 struct RawOutcome {
     question: String,
     labels: Option<Vec<String>>,
+    due: Option<String>,
 }
 
 impl TrialFile {
@@ -153,11 +151,12 @@ impl TrialFile {
         let raw: Raw = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         text::check("title", &raw.title, MAX_SENTENCE)?;
         text::check("outcome.question", &raw.outcome.question, MAX_SENTENCE)?;
-        names("features", &raw.features)?;
+        let factors = factors(raw.features, raw.factors)?;
+        let features = factors.kinds();
         names("arms", &raw.arms)?;
-        let plan = plan(&raw.plan, raw.features.len())?;
-        if raw.features.len() != usize::from(plan.features()) {
-            let (named, planned) = (raw.features.len(), plan.features());
+        let plan = plan(&raw.plan, features.len())?;
+        if features.len() != usize::from(plan.features()) {
+            let (named, planned) = (features.len(), plan.features());
             return Err(format!(
                 "plan.features = {planned}, but features has {named} names: they must agree"
             ));
@@ -183,12 +182,13 @@ impl TrialFile {
         Ok(Self {
             title: raw.title,
             plan,
-            factors: vec![Factor { name: String::new(), levels: raw.features.clone() }],
-            features: raw.features,
+            factors,
+            features,
             arms,
             question: raw.outcome.question,
             labels: raw.outcome.labels,
             code: CodeRule::new(raw.code, raw.code_check)?,
+            due: raw.outcome.due.map(|due| due.parse()).transpose()?,
         })
     }
 
@@ -222,36 +222,6 @@ impl TrialFile {
     #[must_use]
     pub fn feature_name(&self, feature: u8) -> String {
         self.features.get(usize::from(feature)).cloned().unwrap_or_else(|| format!("feature {feature}"))
-    }
-
-    /// A factor by its place.
-    #[must_use]
-    pub fn factor(&self, place: usize) -> Option<&Factor> {
-        self.factors.get(place)
-    }
-
-    /// The feature with these levels, one a factor; the last factor counts fastest.
-    #[must_use]
-    pub fn feature_of(&self, levels: &[usize]) -> Option<u8> {
-        if levels.len() != self.factors.len() {
-            return None;
-        }
-        let places = levels.iter().zip(&self.factors);
-        let feature = places.fold(0, |feature, (level, factor)| feature * factor.levels.len() + level);
-        u8::try_from(feature).ok().filter(|feature| *feature < self.plan.features())
-    }
-
-    /// The levels of a feature, one a factor.
-    #[must_use]
-    pub fn levels(&self, feature: u8) -> Vec<usize> {
-        let mut rest = usize::from(feature);
-        let mut levels = Vec::new();
-        for factor in self.factors.iter().rev() {
-            let length = factor.levels.len().max(1);
-            levels.insert(0, rest % length);
-            rest /= length;
-        }
-        levels
     }
 
     /// The name of an arm.
@@ -298,17 +268,23 @@ fn plan(table: &toml::Table, features: usize) -> Result<Plan, String> {
         .map_err(|error| format!("[plan] {error}"))
 }
 
-fn names(key: &str, names: &[String]) -> Result<(), String> {
-    if names.is_empty() {
-        return Err(format!("{key} is empty, allowed at least one name"));
-    }
-    for (place, name) in names.iter().enumerate() {
-        text::check(&format!("{key}[{place}]"), name, MAX_NAME)?;
-        if names.iter().take(place).any(|earlier| earlier == name) {
-            return Err(format!("{key}[{place}] = {name:?} is there twice, allowed different names"));
+fn factors(features: Option<Vec<String>>, factors: Option<toml::Table>) -> Result<Factors, String> {
+    match (features, factors) {
+        (Some(features), None) => names("features", &features).map(|()| Factors::flat(features)),
+        (None, Some(table)) => {
+            let levels = |(name, value): (String, toml::Value)| {
+                let texts =
+                    value.as_array().map(|list| list.iter().map(|level| level.as_str().map(str::to_owned)));
+                match texts.and_then(|texts| texts.collect::<Option<Vec<String>>>()) {
+                    Some(levels) => Ok((name, levels)),
+                    None => Err(format!("factors.{name} = {value}, allowed a list of texts")),
+                }
+            };
+            Factors::new(table.into_iter().map(levels).collect::<Result<_, _>>()?)
         }
+        (Some(_), Some(_)) => Err("features and [factors] are both there, allowed one of them".to_owned()),
+        (None, None) => Err("features and [factors] are missing, allowed one of them".to_owned()),
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 //! list --E--> code --Enter--> kind --Enter--> sure? --Enter--> asking --> ARM in large letters --Enter--> list
 //! list --O or Enter--> outcome --Enter--> sure? --Enter--> asking --> list
 //! list --L--> sure? --Enter--> asking --> list        list --A--> the arm once more        Esc: one step back
+//! list --N--> kind of note --Enter--> note --Enter--> list    list --F--> code --Enter--> arm    list --I--> operator
 //! list --/ or a digit--> search, part of a code       Enter: keep the matches, Esc: all patients again
 //! ```
 //!
@@ -19,19 +20,18 @@
 mod choice;
 pub mod letters;
 pub mod run;
+mod update;
 pub mod view;
 
 pub use choice::Choice;
 
 use crate::prelude::*;
 use jiff::Timestamp;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::bedside::Recorded;
-use super::code::{MAX_CODE, folded};
+use super::log::NoteKind;
 use super::register::Patient;
 use super::trial_file::TrialFile;
-use crate::trial::Phase;
 use crate::wire::Status;
 
 /// What a person wants done.
@@ -56,6 +56,25 @@ pub enum Order {
         /// The patient's number.
         number: u32,
     },
+    /// A note on a patient.
+    Note {
+        /// The patient's number.
+        number: u32,
+        /// What it is about.
+        kind: NoteKind,
+        /// What it says.
+        text: String,
+    },
+    /// The arm of a patient who was enrolled before.
+    Find {
+        /// Patient code.
+        code: String,
+    },
+    /// Another person works at the terminal.
+    Operator {
+        /// Name or initials.
+        name: String,
+    },
     /// Give up an enrolment that an earlier terminal had confirmed and not asked for.
     Drop {
         /// Patient code.
@@ -78,6 +97,12 @@ pub enum News {
     Enrolled(Patient),
     /// An outcome or a loss was recorded.
     Recorded(Recorded),
+    /// A patient who was enrolled before.
+    Found(Patient),
+    /// A note is in the log: the patient's code.
+    Noted(String),
+    /// Who works at the terminal.
+    Operator(String),
     /// An order was not carried out; why.
     Failed(String),
     /// An enrolment is in the log and has no answer yet: the code.
@@ -162,6 +187,32 @@ pub enum Scene {
         /// Which.
         y: Option<u16>,
     },
+    /// Choosing what a note is about.
+    NoteKind {
+        /// On whom.
+        patient: Patient,
+        /// Which kind.
+        choice: Choice,
+    },
+    /// Typing a note.
+    Note {
+        /// On whom.
+        patient: Patient,
+        /// What it is about.
+        kind: NoteKind,
+        /// So far.
+        text: String,
+    },
+    /// Typing the code of a patient who was enrolled before.
+    Find {
+        /// So far.
+        text: String,
+    },
+    /// Typing who works at the terminal.
+    Operator {
+        /// So far.
+        text: String,
+    },
     /// What the keys do.
     Help,
 }
@@ -185,6 +236,8 @@ pub struct Model {
     pub searching: bool,
     /// What the middle shows.
     pub scene: Scene,
+    /// Who works at the terminal.
+    pub operator: String,
     /// The last thing worth saying.
     pub message: String,
     /// Whether it is an error.
@@ -210,6 +263,7 @@ impl Model {
             search: String::new(),
             searching: false,
             scene: Scene::List,
+            operator: String::new(),
             message: String::new(),
             error: false,
             now,
@@ -217,295 +271,4 @@ impl Model {
             quit: false,
         }
     }
-
-    /// What a piece of news changes.
-    pub fn news(&mut self, news: News) {
-        match news {
-            News::Connected(port) => {
-                if matches!(self.connection, Connection::Down(_)) {
-                    self.say("The device is back.");
-                }
-                self.connection = Connection::Up(port);
-            }
-            News::Disconnected(why) => self.connection = Connection::Down(why),
-            News::Progress(status) => self.status = Some(status),
-            News::Waiting(waiting) => {
-                // The cursor stays on its patient, whatever came or went before it.
-                let number = self.selected().map(|patient| patient.number);
-                self.waiting = waiting;
-                let place = self.shown().position(|patient| Some(patient.number) == number);
-                self.cursor = place.unwrap_or(self.cursor).min(self.shown().count().saturating_sub(1));
-            }
-            News::Enrolled(patient) => {
-                self.say(&format!("Patient {} is number {}.", patient.code, patient.number));
-                self.scene = Scene::Arm(patient);
-            }
-            News::Recorded(Recorded { number, code, closed }) => {
-                let code = code.map_or(String::new(), |code| format!("{code}, "));
-                let closed = if closed { " That was the last outcome: the trial is closed." } else { "" };
-                self.say(&format!("Recorded for patient {code}number {number}.{closed}"));
-                self.scene = Scene::List;
-            }
-            News::Failed(why) => {
-                self.fail(&why);
-                if matches!(self.scene, Scene::Asking { .. }) {
-                    self.scene = Scene::List;
-                }
-            }
-            News::Pending(code) => self.scene = asking_for_arm(&code, true),
-            News::Wanted { code, feature } => {
-                self.fail(&format!(
-                    "Patient {code} was confirmed, but the terminal ended before it asked the device."
-                ));
-                self.scene = Scene::SureEnrol { code, feature, resumed: true };
-            }
-        }
-    }
-
-    /// What a key does.
-    pub fn key(&mut self, key: KeyEvent) -> Option<Order> {
-        if key.modifiers.contains(KeyModifiers::CONTROL) {
-            self.quit |= key.code == KeyCode::Char('c');
-            return None;
-        }
-        let (scene, order) = self.next(key.code);
-        self.scene = scene;
-        order
-    }
-
-    fn next(&mut self, key: KeyCode) -> (Scene, Option<Order>) {
-        let scene = self.scene.clone();
-        match (scene, key) {
-            (Scene::List, key) => return (self.list(key), None),
-            (Scene::Asking { enrolment: true, logged: true, .. }, KeyCode::Char('q' | 'Q')) => {
-                self.quit = true
-            }
-            (
-                Scene::Code { .. } | Scene::Number { .. } | Scene::Outcome { .. } | Scene::Help,
-                KeyCode::Esc,
-            ) => {
-                return (Scene::List, None);
-            }
-            (Scene::Arm(_) | Scene::Help, KeyCode::Enter) => return (Scene::List, None),
-            (Scene::Code { text }, KeyCode::Enter) => return (self.coded(text), None),
-            (Scene::Code { text }, key) => return (Scene::Code { text: edit(text, key, MAX_CODE) }, None),
-            (Scene::Kind { code, mut levels, .. }, KeyCode::Esc) => {
-                let scene = match levels.pop() {
-                    None => Scene::Code { text: code },
-                    Some(last) => Scene::Kind { code, levels, choice: Choice::at(last) },
-                };
-                return (scene, None);
-            }
-            (Scene::Kind { code, levels, choice }, KeyCode::Enter) => {
-                return (self.kind(code, levels, choice), None);
-            }
-            (Scene::Kind { code, levels, choice }, key) => {
-                let length = self.trial.factor(levels.len()).map_or(0, |factor| factor.levels.len());
-                return (Scene::Kind { code, levels, choice: choice.key(key, length) }, None);
-            }
-            (Scene::SureEnrol { code, feature, resumed: false }, KeyCode::Esc) => {
-                let mut levels = self.trial.levels(feature);
-                let choice = levels.pop().map_or_else(Choice::default, Choice::at);
-                return (Scene::Kind { code, levels, choice }, None);
-            }
-            (Scene::SureEnrol { code, resumed: true, .. }, KeyCode::Esc) => {
-                self.say(&format!("Patient {code} was not enrolled."));
-                return (Scene::List, Some(Order::Drop { code }));
-            }
-            (Scene::SureEnrol { code, feature, .. }, KeyCode::Enter) => {
-                self.say("");
-                return (asking_for_arm(&code, false), Some(Order::Enrol { code, feature }));
-            }
-            (Scene::Outcome { patient, choice }, KeyCode::Enter) => {
-                return (self.chosen(patient, choice), None);
-            }
-            (Scene::Outcome { patient, choice }, key) => {
-                let labels = self.trial.labels.as_ref().map_or(0, Vec::len);
-                return (Scene::Outcome { patient, choice: choice.key(key, labels) }, None);
-            }
-            (Scene::Number { patient, text }, KeyCode::Enter) => return (self.numbered(patient, text), None),
-            (Scene::Number { patient, text }, key) => {
-                return (Scene::Number { patient, text: edit(text, key, 5) }, None);
-            }
-            (Scene::SureOutcome { patient, y }, KeyCode::Enter) => {
-                let (number, what) = (patient.number, format!("the record of patient {}", patient.code));
-                let order = y.map_or(Order::Lost { number }, |y| Order::Outcome { number, y });
-                return (Scene::Asking { what, enrolment: false, logged: false }, Some(order));
-            }
-            (Scene::SureOutcome { patient, y }, KeyCode::Esc) => {
-                return (if y.is_some() { self.outcome(patient) } else { Scene::List }, None);
-            }
-            _ => {}
-        }
-        (self.scene.clone(), None)
-    }
-
-    /// Patients whose code has the text that is searched for.
-    pub fn shown(&self) -> impl Iterator<Item = &Patient> {
-        let part = folded(&self.search);
-        self.waiting.iter().filter(move |patient| folded(&patient.code).contains(&part))
-    }
-
-    fn selected(&self) -> Option<&Patient> {
-        self.shown().nth(self.cursor)
-    }
-
-    fn list(&mut self, key: KeyCode) -> Scene {
-        if self.searching {
-            return self.search(key);
-        }
-        let selected = self.selected().cloned();
-        let key = if let KeyCode::Char(c) = key { KeyCode::Char(c.to_ascii_lowercase()) } else { key };
-        match (key, selected) {
-            (KeyCode::Char('q'), _) => self.quit = true,
-            (KeyCode::Char('?' | 'h') | KeyCode::F(1), _) => return Scene::Help,
-            (KeyCode::Char('e'), _) => return self.enrol(),
-            (KeyCode::Char('o') | KeyCode::Enter, Some(patient)) => return self.outcome(patient),
-            (KeyCode::Char('l'), Some(patient)) => {
-                self.say("");
-                return Scene::SureOutcome { patient, y: None };
-            }
-            (KeyCode::Char('a'), Some(patient)) => {
-                self.say("");
-                return Scene::Arm(patient);
-            }
-            (KeyCode::Char('o' | 'l' | 'a'), None) => self.fail("No patient is chosen."),
-            (KeyCode::Char('/'), _) => self.searching = true,
-            (KeyCode::Char(digit), _) if digit.is_ascii_digit() => {
-                self.searching = true;
-                self.search = digit.to_string();
-                self.cursor = 0;
-            }
-            (KeyCode::Esc, _) => (self.search, self.cursor) = (String::new(), 0),
-            (key, _) => {
-                self.cursor = choice::moved(Some(self.cursor), key, self.shown().count()).unwrap_or(0)
-            }
-        }
-        if !matches!(key, KeyCode::Char('o' | 'l' | 'a')) {
-            self.say("");
-        }
-        Scene::List
-    }
-
-    fn search(&mut self, key: KeyCode) -> Scene {
-        match key {
-            KeyCode::Enter => self.searching = false,
-            KeyCode::Esc => (self.searching, self.search, self.cursor) = (false, String::new(), 0),
-            KeyCode::Char(_) | KeyCode::Backspace => {
-                self.search = edit(std::mem::take(&mut self.search), key, MAX_CODE);
-                self.cursor = 0;
-            }
-            key => self.cursor = choice::moved(Some(self.cursor), key, self.shown().count()).unwrap_or(0),
-        }
-        Scene::List
-    }
-
-    fn enrol(&mut self) -> Scene {
-        match (&self.connection, self.status.map(|status| status.phase)) {
-            (Connection::Up(_), Some(Phase::Closed)) => {
-                self.fail("The trial is closed: nobody is enrolled any more.")
-            }
-            (Connection::Up(_), Some(_)) => {
-                self.say("");
-                return Scene::Code { text: String::new() };
-            }
-            (Connection::Up(_), None) => self.fail("The device has not told its state yet: try again."),
-            _ => self.fail("There is no device: nobody can be enrolled before it is back."),
-        }
-        Scene::List
-    }
-
-    fn coded(&mut self, text: String) -> Scene {
-        match self.trial.code.check(&text) {
-            Ok(code) => match self.waiting.iter().find(|patient| folded(&patient.code) == folded(&code)) {
-                Some(patient) => {
-                    let known = patient.code.clone();
-                    self.fail(&format!("Patient {known} is already enrolled."));
-                    Scene::Code { text }
-                }
-                None => {
-                    self.say("");
-                    Scene::Kind { code, levels: Vec::new(), choice: Choice::default() }
-                }
-            },
-            Err(why) => {
-                self.fail(&why);
-                Scene::Code { text }
-            }
-        }
-    }
-
-    /// Takes the level of a factor; after the last factor the kind of patient is known.
-    fn kind(&mut self, code: String, mut levels: Vec<usize>, choice: Choice) -> Scene {
-        let length = self.trial.factor(levels.len()).map_or(0, |factor| factor.levels.len());
-        match choice.taken(length) {
-            Err(why) => {
-                self.fail(&why);
-                Scene::Kind { code, levels, choice }
-            }
-            Ok(level) => {
-                self.say("");
-                levels.push(level);
-                match self.trial.feature_of(&levels) {
-                    Some(feature) => Scene::SureEnrol { code, feature, resumed: false },
-                    None => Scene::Kind { code, levels, choice: Choice::default() },
-                }
-            }
-        }
-    }
-
-    fn chosen(&mut self, patient: Patient, choice: Choice) -> Scene {
-        let labels = self.trial.labels.as_ref().map_or(0, Vec::len);
-        match choice.taken(labels).map(u16::try_from) {
-            Ok(Ok(y)) => {
-                self.say("");
-                Scene::SureOutcome { patient, y: Some(y) }
-            }
-            other => {
-                self.fail(&other.err().unwrap_or_default());
-                Scene::Outcome { patient, choice }
-            }
-        }
-    }
-
-    fn outcome(&mut self, patient: Patient) -> Scene {
-        self.say("");
-        if self.trial.labels.is_some() {
-            Scene::Outcome { patient, choice: Choice::default() }
-        } else {
-            Scene::Number { patient, text: String::new() }
-        }
-    }
-
-    fn numbered(&mut self, patient: Patient, text: String) -> Scene {
-        let scale = self.trial.plan.scale();
-        match text.parse::<u16>() {
-            Ok(y) if y <= scale => Scene::SureOutcome { patient, y: Some(y) },
-            _ => {
-                self.fail(&format!("The outcome must be a whole number from 0 to {scale}."));
-                Scene::Number { patient, text }
-            }
-        }
-    }
-
-    fn say(&mut self, message: &str) {
-        (self.message, self.error) = (message.to_owned(), false);
-    }
-
-    fn fail(&mut self, message: &str) {
-        (self.message, self.error) = (message.to_owned(), true);
-    }
-}
-
-fn asking_for_arm(code: &str, logged: bool) -> Scene {
-    Scene::Asking { what: format!("the arm of patient {code}"), enrolment: true, logged }
-}
-
-fn edit(mut text: String, key: KeyCode, most: usize) -> String {
-    match key {
-        KeyCode::Char(c) if text.chars().count() < most => text.push(c),
-        KeyCode::Backspace => drop(text.pop()),
-        _ => {}
-    }
-    text
 }

@@ -75,6 +75,7 @@ pub fn work(mut bedside: Bedside, orders: &Receiver<Order>, news: &Sender<News>)
     let mut told = None;
     // An enrolment that is confirmed and logged; the device could not be asked yet.
     let mut wanted = None;
+    let _ = news.send(News::Operator(bedside.log().operator().to_owned()));
     if let Some(Wanted { code, feature }) = bedside.register().wanted().cloned() {
         let _ = news.send(News::Wanted { code, feature });
     }
@@ -138,6 +139,14 @@ fn carry_out(bedside: &mut Bedside, order: &Order, news: &Sender<News>) -> News 
         Order::Enrol { code, feature } => enrol(bedside, code, *feature, news).map(News::Enrolled),
         Order::Outcome { number, y } => bedside.outcome(*number, *y).map(News::Recorded),
         Order::Lost { number } => bedside.lost(*number).map(News::Recorded),
+        Order::Note { number, kind, text } => {
+            let code = bedside.register().code(*number).unwrap_or_default().to_owned();
+            bedside.write_note(*number, *kind, text).map(|()| News::Noted(code))
+        }
+        Order::Find { code } => bedside.find(code).map(News::Found),
+        Order::Operator { name } => {
+            bedside.switch_operator(name).map(|()| News::Operator(bedside.log().operator().to_owned()))
+        }
         Order::Drop { .. } => {
             let dropped = bedside.drop_wanted("not confirmed again");
             dropped.map(|()| News::Waiting(bedside.register().waiting().cloned().collect()))
@@ -145,7 +154,7 @@ fn carry_out(bedside: &mut Bedside, order: &Order, news: &Sender<News>) -> News 
     };
     let number = match order {
         Order::Outcome { number, .. } | Order::Lost { number } => *number,
-        Order::Enrol { .. } | Order::Drop { .. } => 0,
+        _ => 0,
     };
     match answer {
         Ok(news) => news,

@@ -17,6 +17,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph, Wrap};
 
 use super::{Choice, Connection, Model, Scene, letters};
+use crate::host::terminal::log::NoteKind;
 use crate::host::terminal::register::Patient;
 use crate::trial::Phase;
 use crate::wire::NextLook;
@@ -127,7 +128,7 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
             lines(frame, area, "Enrol a patient", form);
         }
         Scene::Kind { code, levels, choice } => {
-            let factor = model.trial.factor(levels.len());
+            let factor = model.trial.factors.get(levels.len());
             let names = factor.map_or(&[][..], |factor| &factor.levels);
             let question = match factor.map(|factor| factor.name.as_str()) {
                 Some("") | None => format!("Patient {code} is"),
@@ -148,6 +149,27 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
             let question =
                 format!("Patient {}, number {}: {}", patient.code, patient.number, model.trial.question);
             choices(model, frame, area, "Outcome", &question, labels, choice);
+        }
+        Scene::NoteKind { patient, choice } => {
+            let names = NoteKind::ALL.map(|kind| kind.name().to_owned());
+            let question = format!("Note on patient {}, number {}", patient.code, patient.number);
+            choices(model, frame, area, "Note", &question, &names, choice);
+        }
+        Scene::Note { patient, kind, text } => {
+            let form = [
+                format!("Patient {}, number {}: {}", patient.code, patient.number, kind.name()),
+                format!("{text}_"),
+                "A note stays in the log and changes nothing else. Write no outcome here.".to_owned(),
+            ];
+            typed(frame, area, "Note", &form);
+        }
+        Scene::Find { text } => {
+            let hint = "The arm of a patient this terminal enrolled.".to_owned();
+            typed(frame, area, "Find a patient", &["Patient code:".to_owned(), format!("{text}_"), hint]);
+        }
+        Scene::Operator { text } => {
+            let hint = format!("Now: {}. The log names the operator in every line.", model.operator);
+            typed(frame, area, "Operator", &["Name or initials:".to_owned(), format!("{text}_"), hint]);
         }
         Scene::Number { patient, text } => {
             let scale = model.trial.plan.scale();
@@ -188,6 +210,19 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
 fn lines(frame: &mut Frame<'_>, area: Rect, title: &str, lines: Vec<Line<'_>>) {
     let block = Block::bordered().title(format!(" {title} "));
     frame.render_widget(Paragraph::new(lines).block(block).wrap(Wrap { trim: false }), area);
+}
+
+/// A question, the text typed so far, and a hint.
+fn typed(frame: &mut Frame<'_>, area: Rect, title: &str, [question, text, hint]: &[String; 3]) {
+    let form = vec![
+        Line::default(),
+        Line::from(format!("  {question}")),
+        Line::default(),
+        Line::styled(format!("  {text}"), bold()),
+        Line::default(),
+        Line::from(format!("  {hint}")),
+    ];
+    lines(frame, area, title, form);
 }
 
 /// A confirmation: `action` is what Enter does, in words that cannot be read the other way round.
@@ -261,20 +296,24 @@ fn list(model: &Model, frame: &mut Frame<'_>, area: Rect) {
         ];
         return lines(frame, area, &title, text);
     }
-    let mut text = vec![Line::from(format!(
-        "    {:<24} {:>7}  {:<30} {:>8}",
-        "code", "number", "kind of patient", "waiting"
-    ))];
+    let last = if model.trial.due.is_some() { "due" } else { "waiting" };
+    let mut text =
+        vec![Line::from(format!("    {:<24} {:>7}  {:<25} {last:>13}", "code", "number", "kind of patient"))];
     let room = usize::from(area.height).saturating_sub(text.len() + 2).max(1);
     let shown: Vec<&Patient> = model.shown().collect();
     for (place, patient) in scrolled(&shown, model.cursor, room) {
-        let feature = cut(&model.trial.feature_name(patient.feature), 30);
-        let row = format!(
-            "{:<24} {:>7}  {feature:<30} {:>8}",
-            patient.code,
-            patient.number,
-            age(patient.since, model.now)
+        let feature = cut(&model.trial.feature_name(patient.feature), 25);
+        let when = model.trial.due.map(|due| due.after(patient.since)).map_or_else(
+            || age(patient.since, model.now),
+            |due| {
+                if due < model.now {
+                    format!("OVERDUE {}", days(due, model.now))
+                } else {
+                    format!("in {}", days(model.now, due))
+                }
+            },
         );
+        let row = format!("{:<24} {:>7}  {feature:<25} {when:>13}", patient.code, patient.number);
         text.push(choice(model, &row, place == model.cursor));
     }
     lines(frame, area, &title, text);
@@ -320,11 +359,15 @@ fn asking(model: &Model, frame: &mut Frame<'_>, area: Rect, what: &str, enrolmen
 const fn help(model: &Model) -> &'static str {
     match &model.scene {
         Scene::List if model.searching => "Type part of a code   Up/Down choose   Enter keep   Esc all",
-        Scene::List if model.waiting.is_empty() => "E enrol   ? help   Q quit",
-        Scene::List => "E enrol  Up/Down choose  / search  O outcome  L lost  A arm  ? help  Q quit",
+        Scene::List if model.waiting.is_empty() => "E enrol   F find   I operator   ? help   Q quit",
+        Scene::List => "E enrol  / search  O outcome  L lost  A arm  N note  F find  ? help  Q quit",
         Scene::Code { .. } => "Type the code   Enter next   Esc back",
         Scene::Kind { .. } | Scene::Outcome { .. } => "Up/Down or number choose   Enter next   Esc back",
         Scene::Number { .. } => "Type the number   Enter next   Esc back",
+        Scene::NoteKind { .. } => "Up/Down or number choose   Enter next   Esc back",
+        Scene::Note { .. } => "Type the note   Enter write it to the log   Esc back",
+        Scene::Find { .. } => "Type the code   Enter show the arm   Esc back",
+        Scene::Operator { .. } => "Type a name   Enter switch   Esc back",
         Scene::SureEnrol { resumed: true, .. } => "Enter enrol   Esc do not enrol",
         Scene::SureEnrol { .. } => "Enter enrol   Esc back",
         Scene::SureOutcome { .. } => "Enter record as shown   Esc back",
@@ -342,6 +385,9 @@ const HELP: &str = "
   O, Enter   enter the outcome of the chosen patient
   L          declare that the outcome will never come
   A          show the arm of the chosen patient once more
+  N          write a note on the chosen patient
+  F          find the arm of a patient who was enrolled before
+  I          switch the operator
   Q          leave; nothing is lost, the next start goes on here
 
   An outcome goes to the device and is kept nowhere on this terminal.
@@ -353,6 +399,12 @@ fn cut(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// The time between two moments, in its largest unit.
+fn days(from: Timestamp, to: Timestamp) -> String {
+    let hours = to.duration_since(from).as_hours().max(0);
+    if hours < 24 { format!("{hours} h") } else { format!("{} d", hours / 24) }
 }
 
 /// How long ago, in the two largest units.

@@ -1,0 +1,262 @@
+//! `waiting`, `list`, `show` and `note`: what a coordinator reads from the log and adds to it. No device is needed.
+
+use crate::prelude::*;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use super::error::CliError;
+use super::session::{OperatorArgs, PatientName, TrialArgs};
+use crate::host::output::{say, write_file};
+use crate::host::terminal::bedside::{check_note, same_trial};
+use crate::host::terminal::failure::Failure;
+use crate::host::terminal::log::{self, Event, Log, NoteKind};
+use crate::host::terminal::place;
+use crate::host::terminal::register::{Patient, Register};
+use crate::host::terminal::text::csv;
+use crate::host::terminal::trial_file::TrialFile;
+
+/// Which log, of which trial.
+#[derive(Debug, clap::Args)]
+pub struct LogArgs {
+    #[command(flatten)]
+    trial: TrialArgs,
+    /// Log of the terminal; by default the one for the trial in the data folder
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+}
+
+impl LogArgs {
+    fn path(&self, trial: &TrialFile) -> Result<PathBuf, CliError> {
+        Ok(self.log.clone().map_or_else(|| place::log(trial), Ok)?)
+    }
+
+    /// The register of a log that nobody changed.
+    fn read(&self) -> Result<(Register, TrialFile), CliError> {
+        let trial = self.trial.read()?;
+        let path = self.path(&trial)?;
+        let (_, entries) = log::verify(&path, None)?;
+        let register = Register::read(&entries);
+        same_trial(&register, &trial, &path)?;
+        Ok((register, trial))
+    }
+}
+
+/// Where a list goes.
+#[derive(Debug, clap::Args)]
+pub struct ListArgs {
+    /// Write CSV
+    #[arg(long)]
+    csv: bool,
+    /// File to write; by default standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Overwrite the file if it exists
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+impl ListArgs {
+    /// Writes rows under a header, as CSV or aligned.
+    fn write(&self, header: &[&str], rows: &[Vec<String>]) -> Result<(), CliError> {
+        let text = if self.csv { as_csv(header, rows) } else { aligned(header, rows) };
+        match &self.output {
+            Some(path) => write_file(path, &text, self.force).map_err(|error| Failure::file(path, &error))?,
+            None => say(&text),
+        }
+        Ok(())
+    }
+}
+
+fn as_csv(header: &[&str], rows: &[Vec<String>]) -> String {
+    let lines = rows.iter().map(|row| row.iter().map(|field| csv(field)).collect::<Vec<_>>().join(","));
+    lines.fold(header.join(",") + "\n", |text, line| text + &line + "\n")
+}
+
+fn aligned(header: &[&str], rows: &[Vec<String>]) -> String {
+    let header: Vec<String> = header.iter().map(|name| (*name).to_owned()).collect();
+    let lines: Vec<&Vec<String>> = core::iter::once(&header).chain(rows).collect();
+    let width =
+        |column: usize| lines.iter().filter_map(|row| row.get(column)).map(|f| f.chars().count()).max();
+    let line = |row: &&Vec<String>| {
+        let fields = row.iter().enumerate().map(|(column, field)| {
+            let width = width(column).unwrap_or(0);
+            format!("{field:<width$}")
+        });
+        fields.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    lines.iter().map(line).collect()
+}
+
+/// `equipoise waiting`
+#[derive(Debug, clap::Args)]
+pub struct WaitingArgs {
+    /// Only patients whose outcome is overdue; the trial file must say when outcomes are due
+    #[arg(long)]
+    overdue: bool,
+    #[command(flatten)]
+    list: ListArgs,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+/// Lists the patients whose outcome is missing.
+///
+/// # Errors
+/// The log or the trial file cannot be used.
+pub fn waiting(args: &WaitingArgs) -> Result<(), CliError> {
+    let (register, trial) = args.log.read()?;
+    if args.overdue && trial.due.is_none() {
+        return Err(CliError::usage(
+            "the trial file does not say when outcomes are due: [outcome] due = \"14 days\"",
+        ));
+    }
+    let now = Timestamp::now();
+    let due = |patient: &Patient| trial.due.map(|due| due.after(patient.since));
+    let overdue = |patient: &Patient| due(patient).is_some_and(|due| due < now);
+    let rows = register.waiting().filter(|patient| !args.overdue || overdue(patient)).map(|patient| {
+        vec![
+            patient.code.clone(),
+            patient.number.to_string(),
+            trial.feature_name(patient.feature),
+            patient.since.to_string(),
+            due(patient).map_or_else(String::new, |due| due.to_string()),
+            if overdue(patient) { "overdue".to_owned() } else { String::new() },
+        ]
+    });
+    args.list.write(&["code", "patient", "kind", "enrolled", "due", "state"], &rows.collect::<Vec<_>>())
+}
+
+/// `equipoise list`
+#[derive(Debug, clap::Args)]
+pub struct EnrolmentArgs {
+    #[command(flatten)]
+    list: ListArgs,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+/// Lists every patient of the log with arm, times and notes. Never an outcome.
+///
+/// # Errors
+/// The log or the trial file cannot be used.
+pub fn list(args: &EnrolmentArgs) -> Result<(), CliError> {
+    let (register, trial) = args.log.read()?;
+    let rows = register.patients().map(|patient| {
+        let notes =
+            register.notes(patient.number).iter().map(|note| format!("{}: {}", note.kind.name(), note.text));
+        vec![
+            patient.number.to_string(),
+            patient.code.clone(),
+            trial.feature_name(patient.feature),
+            patient.arm.index().to_string(),
+            trial.arm_name(patient.arm).to_owned(),
+            patient.since.to_string(),
+            patient.operator.clone(),
+            register.resolved(patient.number).unwrap_or_default().to_owned(),
+            notes.collect::<Vec<_>>().join("; "),
+        ]
+    });
+    let header = ["patient", "code", "kind", "arm", "arm_name", "enrolled", "operator", "recorded", "notes"];
+    args.list.write(&header, &rows.collect::<Vec<_>>())
+}
+
+/// `equipoise show`
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    /// Patient code, or `#` and the patient's number
+    patient: PatientName,
+    /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+/// Prints arm, times and notes of a patient.
+///
+/// # Errors
+/// The log does not know the patient.
+pub fn show(args: &ShowArgs) -> Result<(), CliError> {
+    let (register, trial) = args.log.read()?;
+    let number = args.patient.number(&register)?;
+    let patient = register.patient(number);
+    let patient =
+        patient.ok_or_else(|| CliError::refused(format!("the log has no arm of patient number {number}")))?;
+    let (arm, name, kind) =
+        (patient.arm.index(), trial.arm_name(patient.arm), trial.feature_name(patient.feature));
+    let (recorded, notes) = (register.resolved(number), register.notes(number));
+    if args.json {
+        let notes: Vec<_> = notes
+            .iter()
+            .map(|note| serde_json::json!({ "time": note.time, "operator": note.operator, "kind": note.kind, "text": note.text }))
+            .collect();
+        let line = serde_json::json!({
+            "code": patient.code, "patient": number, "feature": patient.feature, "kind": kind, "arm": arm,
+            "arm_name": name, "enrolled": patient.since.to_string(), "operator": patient.operator,
+            "recorded": recorded, "notes": notes,
+        });
+        say(&format!("{line}\n"));
+        return Ok(());
+    }
+    let mut text = format!(
+        "patient {}, number {number}, {kind}: arm {arm}, {name}\nenrolled {} by {}\n",
+        patient.code, patient.since, patient.operator
+    );
+    text +=
+        &recorded.map_or_else(|| "waiting for the outcome\n".to_owned(), |time| format!("recorded {time}\n"));
+    for note in notes {
+        text += &format!("note {} by {}, {}: {}\n", note.time, note.operator, note.kind.name(), note.text);
+    }
+    say(&text);
+    Ok(())
+}
+
+/// `equipoise note`
+#[derive(Debug, clap::Args)]
+pub struct NoteArgs {
+    /// Patient code, or `#` and the patient's number
+    patient: PatientName,
+    /// What the note is about
+    #[arg(long, value_enum, default_value_t = NoteKind::Other)]
+    kind: NoteKind,
+    /// The note. Do not write an outcome here: notes stay readable in the log
+    #[arg(value_parser = note_text)]
+    text: String,
+    #[command(flatten)]
+    log: LogArgs,
+    #[command(flatten)]
+    operator: OperatorArgs,
+}
+
+fn note_text(text: &str) -> Result<String, String> {
+    check_note(text).map(|()| text.trim().to_owned())
+}
+
+/// Writes a note on a patient to the log.
+///
+/// # Errors
+/// The log does not know the patient, or is in use.
+pub fn note(args: &NoteArgs) -> Result<(), CliError> {
+    let trial = args.log.trial.read()?;
+    let path = args.log.path(&trial)?;
+    if !path.exists() {
+        return Err(CliError::usage(format!("there is no log {}", path.display())));
+    }
+    let (mut log, entries) = Log::open(&path, &args.operator.name()?)?;
+    let register = Register::read(&entries);
+    same_trial(&register, &trial, &path)?;
+    let number = args.patient.number(&register)?;
+    let Some(code) = register.code(number).map(str::to_owned) else {
+        return Err(CliError::refused(format!(
+            "the log has no patient number {number}; nothing was written"
+        )));
+    };
+    let text = args.text.clone();
+    let entry = log.append(Event::Note { code: code.clone(), patient: number, kind: args.kind, text })?;
+    say(&format!(
+        "noted for patient {code}, number {number}, at {}: it stays, and nothing else changed\n",
+        entry.time
+    ));
+    Ok(())
+}
