@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use std::path::PathBuf;
 
 use super::error::CliError;
-use crate::device::Held;
+use crate::device::DeviceState;
 use crate::host::output::say;
 use crate::host::simulate::{Instance, Scenario, run as simulate};
 use crate::host::terminal::trial_file::TrialFile;
@@ -78,7 +78,7 @@ fn waiting(args: &CheckArgs, trial: &TrialFile) -> String {
             .to_owned();
     };
     let waiting = (f64::from(per_day) * due.days()).ceil().min(f64::from(trial.plan.patients()));
-    let capacity = room(PhantomData::<Held>);
+    let capacity = room(PhantomData::<DeviceState>);
     if waiting > capacity as f64 {
         format!(
             "WARNING: with {per_day} patients a day and outcomes due after {due}, about {waiting} patients wait at a time; a \
@@ -90,7 +90,7 @@ fn waiting(args: &CheckArgs, trial: &TrialFile) -> String {
 }
 
 /// How many patients may wait on a device.
-const fn room<const M: usize, const U: usize>(_: PhantomData<Held<M, U>>) -> usize {
+const fn room<const M: usize, const U: usize>(_: PhantomData<DeviceState<M, U>>) -> usize {
     U
 }
 
