@@ -551,8 +551,32 @@ fn finished(desk: &mut Desk) -> Vec<String> {
         assert!(desk.assign(patient, patient % 3).starts_with("ARM "));
         assert_eq!(desk.ask(&format!("OUTCOME {patient} {}", patient % 2)), format!("OK {patient}"));
     }
-    assert!(desk.ask("STATUS").contains("phase=closed"));
+    assert!(
+        desk.ask("STATUS").contains("resolved=20 waiting=0 capacity=8 phase=measure looks=1 next-look=close")
+    );
+    assert_eq!(desk.order("CLOSE"), "OK");
     desk.ask("REPORT").lines().map(str::to_string).collect()
+}
+
+/// A terminal without the key can resolve every patient, but not end the trial; a plan can let the trial end itself.
+#[test]
+fn the_closing_look_needs_the_custodian() {
+    for (close, phase) in [("", "measure"), (" close=custodian", "measure"), (" close=auto", "closed")] {
+        let mut desk = Desk::running(1, &format!("PLAN features=1 patients=4 epsilon=1{close}"));
+        for patient in 1..=4 {
+            desk.assign(patient, 0);
+            desk.ask(&format!("LOST {patient}"));
+            desk.settle();
+        }
+        for line in ["LOST 4", "OUTCOME 4 1", "ASSIGN 5 0", "STATUS"] {
+            desk.ask(line);
+            desk.settle();
+        }
+        let status = desk.ask("STATUS");
+        assert!(status.contains(&format!(" resolved=4 waiting=0 capacity=8 phase={phase} ")), "{status}");
+        assert_eq!(desk.order("CLOSE"), "OK");
+        assert!(desk.ask("STATUS").contains("phase=closed"));
+    }
 }
 
 /// Does the MAC fit the rows, the trial and the plan?
@@ -627,7 +651,7 @@ fn a_dp_conse_trial_says_that_its_bound_is_unproven() {
 #[test]
 fn what_is_sent_does_not_depend_on_how_long_the_line_was_idle() {
     let transcript = |rests: fn(u32) -> usize| {
-        let mut desk = Desk::running(9, "PLAN features=3 patients=60 epsilon=1 reports=2");
+        let mut desk = Desk::running(9, "PLAN features=3 patients=60 epsilon=1 reports=2 close=auto");
         let mut sent = Vec::new();
         for patient in 1..=60 {
             for line in [
@@ -675,7 +699,7 @@ fn every_patient_costs_one_sample_and_every_look_a_new_seed() {
         desk.assign(patient, 0);
         desk.ask(&format!("OUTCOME {patient} 1"));
         desk.settle();
-        let looks = usize::from(patient >= 10) + usize::from(patient == 20);
+        let looks = usize::from(patient >= 10);
         assert_eq!(taken.get(), START_SAMPLES + patient as usize + looks * RESEED_SAMPLES, "{patient}");
     }
 }

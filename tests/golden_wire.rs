@@ -444,7 +444,7 @@ fn the_longest_refusals_still_fit_a_line() {
 fn every_plan_fits_a_line() {
     let plan = plan(
         "design=dp-conse features=64 patients=10000000 scale=65535 epsilon=19999983/1000000 alpha=999983/1000000 \
-         beta=999983/1000000 reports=8",
+         beta=999983/1000000 reports=8 close=auto",
     );
     let line = Request::Plan { plan, file: FILE }.to_proved_line(&counting()).unwrap();
     assert!(line.as_bytes().len() <= LINE_LIMIT + 1, "{}", line.as_bytes().len());

@@ -7,7 +7,7 @@
 use equipoise::chance::{Chance, Fraction, Sampler};
 use equipoise::design::Arm;
 use equipoise::noise::Laplace;
-use equipoise::plan::{Design, Parameters, Plan, Ratio};
+use equipoise::plan::{Close, Design, Parameters, Plan, Ratio};
 use equipoise::trial::{Phase, Trial};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -308,6 +308,7 @@ fn random_plan(design: Design, patients: std::ops::Range<u32>, features: u8, wor
         epsilon: Ratio::new(num, den).unwrap(),
         beta: Ratio::new(1, 20).unwrap(),
         reports: 0,
+        close: Close::Custodian,
     })
     .unwrap()
 }

@@ -98,9 +98,17 @@ fn what_is_refused_is_named_and_changes_nothing() {
 }
 
 #[test]
-fn interim_closes_by_itself_when_every_outcome_is_in() {
+fn interim_closes_by_itself_only_if_planned() {
     let mut chance = Generator::seed_from_u64(3);
-    let mut trial = Small::new(plan("features=1 patients=3 epsilon=1")).unwrap();
+    let mut open = Small::new(plan("features=1 patients=3 epsilon=1")).unwrap();
+    for k in 1..=3 {
+        open.assign(0, None, &mut chance).unwrap();
+        open.outcome(k, 1, &mut chance).unwrap();
+    }
+    assert!(!open.look_due() && open.phase() == Phase::Measure);
+    open.outcome(3, 1, &mut chance).unwrap();
+    assert_eq!(open.phase(), Phase::Measure);
+    let mut trial = Small::new(plan("features=1 patients=3 epsilon=1 close=auto")).unwrap();
     for k in 1..=3 {
         trial.assign(0, None, &mut chance).unwrap();
         if k != 2 {

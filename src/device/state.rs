@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! key 0            custody                 38 bytes
-//! key 1            version, id, file, plan 50 bytes, or absent on a blank device
+//! key 1            version, id, file, plan 51 bytes, or absent on a blank device
 //! key 2            the trial's progress
 //! then M times     tally                   wiped from flash when superseded: two in a row give away an outcome
 //!                  ledger

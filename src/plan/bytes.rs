@@ -1,11 +1,11 @@
 //! Plans as bytes: little-endian fields in the order of the keys.
 
-use super::{Design, Parameters, Plan};
+use super::{Close, Design, Parameters, Plan};
 use crate::codec::{Reader, Writer};
 use crate::ratio::Ratio;
 
 /// Bytes of an encoded plan.
-pub const PLAN_BYTES: usize = 33;
+pub const PLAN_BYTES: usize = 34;
 
 impl Plan {
     /// The fixed byte form: little-endian, in the order of the keys.
@@ -21,7 +21,7 @@ impl Plan {
             out.put(&ratio.num().to_le_bytes());
             out.put(&ratio.den().to_le_bytes());
         }
-        out.put(&[p.reports]);
+        out.put(&[p.reports, p.close as u8]);
         bytes
     }
 
@@ -34,9 +34,10 @@ impl Plan {
         let scale = u16::from_le_bytes(rest.take()?);
         let mut ratio = || Ratio::new(u32::from_le_bytes(rest.take()?), u32::from_le_bytes(rest.take()?));
         let (alpha, epsilon, beta) = (ratio()?, ratio()?, ratio()?);
-        let [reports] = rest.take()?;
+        let [reports, close] = rest.take()?;
         let design = *Design::ALL.get(usize::from(design))?;
-        Self::new(Parameters { design, features, patients, scale, alpha, epsilon, beta, reports }).ok()
+        let close = *Close::ALL.get(usize::from(close))?;
+        Self::new(Parameters { design, features, patients, scale, alpha, epsilon, beta, reports, close }).ok()
     }
 }
 

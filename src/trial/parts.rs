@@ -4,7 +4,7 @@
 //! nothing else. [`Trial::encode`] is all of them behind a version byte, little-endian:
 //!
 //! ```text
-//! version 1 | plan 33 | progress 12 | U x waiting 4 | M x (tally 73 | ledger 70)
+//! version | plan 34 | progress 12 | U x waiting 4 | M x (tally 73 | ledger 70)
 //! ```
 //!
 //! A tally holds sums of outcomes (in `interim` noise is added to them ahead of the look); whoever sees a tally before

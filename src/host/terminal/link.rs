@@ -203,11 +203,13 @@ pub fn open(path: &Path) -> Result<Box<dyn Link>, LinkError> {
 pub fn check_owner(path: &Path) -> Result<(), LinkError> {
     let name = path.display().to_string();
     let owner = std::fs::metadata(path).map_err(|error| LinkError::opening(&name, &error))?.uid();
-    if [ROOT, rustix::process::getuid().as_raw()].contains(&owner) {
-        Ok(())
-    } else {
-        Err(LinkError::Owner(name, owner))
-    }
+    let me = rustix::process::getuid().as_raw();
+    if is_trusted(owner, me) { Ok(()) } else { Err(LinkError::Owner(name, owner)) }
+}
+
+/// Whether the user `me` may send a key to a port of the user `owner`.
+const fn is_trusted(owner: u32, me: u32) -> bool {
+    owner == ROOT || owner == me
 }
 
 /// Turns "nothing yet" into 0 bytes and the end of the stream into an error.
@@ -274,5 +276,14 @@ mod tests {
         let found =
             LinkError::NoneFits(vec![LinkError::Busy("A".to_owned()), LinkError::Silent("B".to_owned())]);
         assert!(found.to_string().contains("A is in use") && found.to_string().contains("no answer on B"));
+    }
+
+    /// A device node belongs to root, a pseudo-terminal to its user; one of somebody else may be a trap.
+    #[test]
+    fn keys_go_to_own_and_system_ports_only() {
+        assert!(is_trusted(ROOT, 1000) && is_trusted(1000, 1000) && is_trusted(ROOT, ROOT));
+        assert!(!is_trusted(1001, 1000) && !is_trusted(1000, ROOT));
+        assert!(check_owner(Path::new("/dev/null")).is_ok());
+        assert!(matches!(check_owner(Path::new("/nowhere/port")), Err(LinkError::Missing(_))));
     }
 }
