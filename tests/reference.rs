@@ -234,7 +234,7 @@ impl RandomTrial {
         let scale = [1, 1, 1, 2, 3, 4, 10, 99, 100, 101, 1000, 65_535][below(12)];
         let text = format!(
             "design={} features={features} patients={patients} scale={scale} alpha={} epsilon={} beta={} \
-             reports={}",
+             reports={} close=auto",
             ["interim", "interim", "interim", "uniform"][below(4)],
             ["0", "1/10", "1/4", "1/2", "1"][below(5)],
             ["1/10", "1/5", "1/2", "1", "2", "4", "8", "20"][below(8)],

@@ -125,6 +125,7 @@ impl Plan {
         epsilon: Ratio::NONE,
         beta: Ratio::NONE,
         reports: 0,
+        close: Close::Custodian,
     });
 
     /// The smallest plan; stands where no trial has been planned.
