@@ -2,7 +2,7 @@
 
 use crate::emulator::Emulator;
 use equipoise::testkit::order;
-use equipoise::wire::checksum;
+use equipoise::wire::{Reply, checksum};
 
 /// The custodian's key.
 pub const KEY: [u8; 32] = *b"the custodian of the trial on Q1";
