@@ -5,7 +5,7 @@ use equipoise::design::Arm;
 use equipoise::design::schedule;
 use equipoise::noise::Laplace;
 use equipoise::plan::{Design, MAX_PATIENTS, Plan};
-use equipoise::trial::{AtOnce, Part, Phase, Touched, Trial, TrialError};
+use equipoise::trial::{AtOnce, Dirty, Part, Phase, Trial, TrialError};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -53,14 +53,14 @@ fn a_second_outcome_a_correction_and_a_late_loss_change_nothing() {
             Small::new(plan(&format!("design={design} features=2 patients=20 epsilon=1 scale=9"))).unwrap();
         trial.assign(1, None, &mut chance).unwrap();
         trial.outcome(1, 4, &mut chance).unwrap();
-        trial.take_touched();
+        trial.take_dirty();
         let before = bytes(&trial);
         for y in 0..=9 {
             trial.outcome(1, y, &mut chance).unwrap();
         }
         trial.lost(1, &mut chance).unwrap();
         assert_eq!(bytes(&trial), before);
-        assert!(trial.take_touched().is_empty());
+        assert!(trial.take_dirty().is_empty());
     }
 }
 
@@ -73,7 +73,7 @@ fn what_is_refused_is_named_and_changes_nothing() {
         trial.assign(0, None, &mut chance).unwrap();
         trial.assign(1, None, &mut chance).unwrap();
         let before = bytes(&trial);
-        trial.take_touched();
+        trial.take_dirty();
         assert_eq!(trial.outcome(0, 0, &mut chance), Err(TrialError::Unknown));
         assert_eq!(trial.outcome(3, 0, &mut chance), Err(TrialError::Unknown));
         assert_eq!(trial.lost(u32::MAX, &mut chance), Err(TrialError::Unknown));
@@ -81,7 +81,7 @@ fn what_is_refused_is_named_and_changes_nothing() {
         assert_eq!(trial.admits(2), Err(TrialError::Feature));
         assert_eq!(trial.admits(0), Err(TrialError::Full));
         assert_eq!(bytes(&trial), before);
-        assert!(trial.take_touched().is_empty());
+        assert!(trial.take_dirty().is_empty());
         for k in 1..=4 {
             if k > 2 {
                 trial.assign(0, None, &mut chance).unwrap();
@@ -231,13 +231,13 @@ fn a_trial_read_back_from_its_bytes_goes_on_as_if_nothing_had_been() {
 
 #[test]
 fn every_part_that_changed_is_named() {
-    // A trial rebuilt from what was stored, which is the touched parts alone, must give the same bytes after every step.
+    // A trial rebuilt from what was stored, which is the dirty parts alone, must give the same bytes after every step.
     for design in DESIGNS {
         let text = plan(&format!("design={design} features=4 patients=600 epsilon=1 reports=1"));
         let mut chance = Generator::seed_from_u64(6);
         let mut world = Xoshiro256PlusPlus::seed_from_u64(6);
         let mut trial = Small::new(text).unwrap();
-        trial.take_touched();
+        trial.take_dirty();
         let encoded = |trial: &Small, part| {
             let mut out = [0; equipoise::trial::MAX_PART_BYTES];
             let length = trial.encode_part(part, &mut out);
@@ -247,10 +247,10 @@ fn every_part_that_changed_is_named() {
         let mut stored: Vec<(Part, Vec<u8>)> =
             Small::parts().map(|part| (part, encoded(&trial, part))).collect();
         let mut follow = |trial: &mut Small| {
-            let touched = trial.take_touched();
+            let dirty = trial.take_dirty();
             let mut copy = Small::new(text).unwrap();
             for (part, value) in &mut stored {
-                if touched.contains(*part) {
+                if dirty.contains(*part) {
                     *value = encoded(trial, *part);
                 }
                 copy.decode_part(*part, value).unwrap();
@@ -336,15 +336,15 @@ fn noise_is_drawn_ahead_once_a_feature_and_look() {
     assert_eq!((0..9).filter(|_| trial.draw_ahead(&mut chance)).count(), 5);
 }
 
-/// The touched parts of two operations, to compare what storage would see of them.
+/// The dirty parts of two operations, to compare what storage would see of them.
 fn lengths(
     trial: &mut Small,
     operation: impl FnOnce(&mut Small),
 ) -> Vec<(std::mem::Discriminant<Part>, usize)> {
-    trial.take_touched();
+    trial.take_dirty();
     operation(trial);
-    let touched = trial.take_touched();
-    let parts = Small::parts().filter(|part| touched.contains(*part));
+    let dirty = trial.take_dirty();
+    let parts = Small::parts().filter(|part| dirty.contains(*part));
     parts.map(|part| (std::mem::discriminant(&part), trial.length(part))).collect()
 }
 
@@ -474,7 +474,7 @@ impl AtOnce for Drawn {
     }
 }
 
-/// One patient of the same world by the usual two requests; what they touched together.
+/// One patient of the same world by the usual two requests; what they dirty together.
 fn one_by_one<const M: usize, const U: usize>(
     trial: &mut Trial<M, U>,
     patients: &mut Drawn,
@@ -486,9 +486,9 @@ fn one_by_one<const M: usize, const U: usize>(
     trial.outcome(patient, patients.outcome(arm).into(), chance)
 }
 
-/// What is touched when these patients are touched in turn: the last slot, and everything else that any of them was.
-fn parts<const M: usize, const U: usize>(touched: Touched) -> Vec<Part> {
-    Trial::<M, U>::parts().filter(|part| touched.contains(*part)).collect()
+/// What is dirty when these patients are dirty in turn: the last slot, and everything else that any of them was.
+fn parts<const M: usize, const U: usize>(dirty: Dirty) -> Vec<Part> {
+    Trial::<M, U>::parts().filter(|part| dirty.contains(*part)).collect()
 }
 
 /// Plays a trial in blocks and one by one, with some patients who wait, and compares all there is after every block.
@@ -502,7 +502,7 @@ fn compare<const M: usize, const U: usize>(text: &str, seed: u64, rates: [u64; 2
         for _ in 0..waiting {
             trial.assign(0, Some(5), chance).unwrap();
         }
-        trial.take_touched();
+        trial.take_dirty();
     }
     let [block, single] = &mut trials;
     let mut blocks = 0;
@@ -526,8 +526,8 @@ fn compare<const M: usize, const U: usize>(text: &str, seed: u64, rates: [u64; 2
         assert_eq!(patients[0].arms, patients[1].arms, "{text}");
         assert_eq!(block.unresolved(), single.unresolved());
         assert_eq!((block.next_look(), block.is_tagged()), (single.next_look(), single.is_tagged()));
-        let touched = [&mut *block, &mut *single].map(|trial| parts::<M, U>(trial.take_touched()));
-        assert_eq!(touched[0], touched[1], "{text} after {}", block.assigned());
+        let dirty = [&mut *block, &mut *single].map(|trial| parts::<M, U>(trial.take_dirty()));
+        assert_eq!(dirty[0], dirty[1], "{text} after {}", block.assigned());
         if done.is_err() {
             break;
         }

@@ -16,88 +16,13 @@
 //! Means are compared in f64. IEEE division, multiplication and addition give the same bits on the board (in
 //! software) and on a host, and so do libm's logarithms and powers.
 
-use super::{AnyFeature, Arm, Choice, Half, arm_byte, arm_from_byte};
+use super::{AnyFeature, Arm, Choice, Design, Half, Look, arm_byte, arm_from_byte};
 use crate::chance::Chance;
 use crate::codec::{Reader, Writer};
 use crate::estimate::Estimate;
 use crate::plan::Plan;
 
-/// The constants of an epoch: R_e, h_e and c_e of the paper.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Epoch {
-    /// R_e, the planned patients of the batch.
-    pub length: f64,
-    /// h_e, the confidence radius of a mean.
-    pub radius: f64,
-    /// c_e, the allowance for noise (Algorithm 2 only).
-    pub noise: f64,
-}
-
-impl Epoch {
-    /// Epoch `e >= 1` of a trial of `n` patients; Algorithm 1 is the case epsilon = 1.
-    #[must_use]
-    pub fn new(e: u8, n: u32, epsilon: f64) -> Self {
-        // 2^-e, exact; `exp2` would bring a table of 4 KB to the board.
-        let gap = libm::scalbn(1.0, -i32::from(e));
-        let (n, e) = (f64::from(n), f64::from(e));
-        let log16 = libm::log(16.0 * n * e * e);
-        let log8 = libm::log(8.0 * n * e * e);
-        let length = f64::max(32.0 * log16 / (gap * gap), 8.0 * log8 / (epsilon * gap)) + 1.0;
-        Self { length, radius: libm::sqrt(log16 / (2.0 * length)), noise: 2.0 * log8 / (length * epsilon) }
-    }
-}
-
-/// The steps in which Algorithms 1 and 2 differ.
-pub trait Steps {
-    /// The epsilon of [`Epoch::new`], and of the floor under T_min.
-    fn epsilon(&self) -> f64;
-    /// The length of a batch planned as `length`.
-    fn batch(&self, length: f64, chance: &mut impl Chance) -> u32;
-    /// The noise on a mean of a batch planned as `length`, in outcome units.
-    fn mean_noise(&self, length: f64, chance: &mut impl Chance) -> f64;
-    /// By how much a mean must trail for its arm to be dropped.
-    fn threshold(&self, epoch: Epoch) -> f64;
-    /// T_j for a planned T_min.
-    fn trial(&self, length: f64, chance: &mut impl Chance) -> u32;
-    /// The noise on an estimate from `length` patients, in units of 1/(length Y).
-    fn estimate_noise(&self, chance: &mut impl Chance) -> i64;
-    /// The variance of that noise, in outcome units.
-    fn estimate_noise_variance(&self, length: u32) -> f64;
-    /// The noise on the number of outcomes behind an estimate.
-    fn count_noise(&self, chance: &mut impl Chance) -> i64;
-}
-
-/// Algorithm 1: no noise anywhere.
-#[derive(Clone, Copy, Debug)]
-pub struct Conse;
-
-impl Steps for Conse {
-    fn epsilon(&self) -> f64 {
-        1.0
-    }
-    fn batch(&self, length: f64, _: &mut impl Chance) -> u32 {
-        // r >= R_e for whole r and real R_e.
-        libm::ceil(length) as u32
-    }
-    fn mean_noise(&self, _: f64, _: &mut impl Chance) -> f64 {
-        0.0
-    }
-    fn threshold(&self, epoch: Epoch) -> f64 {
-        2.0 * epoch.radius
-    }
-    fn trial(&self, length: f64, _: &mut impl Chance) -> u32 {
-        length as u32
-    }
-    fn estimate_noise(&self, _: &mut impl Chance) -> i64 {
-        0
-    }
-    fn estimate_noise_variance(&self, _: u32) -> f64 {
-        0.0
-    }
-    fn count_noise(&self, _: &mut impl Chance) -> i64 {
-        0
-    }
-}
+pub use super::steps::{Conse, Epoch, Steps};
 
 /// Bytes of a tally: sums, counts, settled, resolved.
 pub(crate) const TALLY: usize = 2 * 8 + 2 * 4 + 4 + 4;
@@ -363,12 +288,68 @@ impl Feature {
     }
 }
 
-/// T_min = max(ln n / epsilon, min_j f_j^(1-alpha)), then T_j of every feature (Algorithm 1, lines 17-20).
-pub(crate) fn turn(features: &mut [AnyFeature], plan: &Plan, steps: &impl Steps, chance: &mut impl Chance) {
-    let floor = libm::log(f64::from(plan.patients())) / steps.epsilon();
-    let least = each(features).map(|feature| feature.wish(plan)).fold(f64::INFINITY, f64::min);
-    for feature in each(features) {
-        feature.turn(f64::max(floor, least), steps, chance);
+impl<S: Steps> Design for S {
+    type Feature = Feature;
+    const HAS_LOOKS: bool = false;
+
+    #[inline]
+    fn choose(&self, feature: &mut Feature, half: Half, chance: &mut impl Chance) -> Choice {
+        feature.choose(half, chance)
+    }
+
+    #[inline]
+    fn record(
+        &self,
+        feature: &mut Feature,
+        plan: &Plan,
+        half: Half,
+        choice: Choice,
+        y: Option<u16>,
+        chance: &mut impl Chance,
+    ) {
+        feature.record(plan, half, choice, y, self, chance);
+    }
+
+    /// The turn at half: T_min = max(ln n / epsilon, min_j f_j^(1-alpha)), then T_j of every feature
+    /// (Algorithm 1, lines 17-20).
+    fn look(&self, features: &mut [AnyFeature], plan: &Plan, _: &Look, chance: &mut impl Chance) {
+        let floor = libm::log(f64::from(plan.patients())) / self.epsilon();
+        let least = each(features).map(|feature| feature.wish(plan)).fold(f64::INFINITY, f64::min);
+        for feature in each(features) {
+            feature.turn(f64::max(floor, least), self, chance);
+        }
+    }
+
+    fn next_look(&self, plan: &Plan, done: u8) -> Option<u32> {
+        (done == 0).then_some(plan.half())
+    }
+
+    fn estimate(&self, feature: &Feature, plan: &Plan) -> Option<Estimate> {
+        feature.estimate(plan, self)
+    }
+
+    fn tally_bytes(&self) -> usize {
+        TALLY
+    }
+
+    fn ledger_bytes(&self) -> usize {
+        LEDGER
+    }
+
+    fn encode_tally(&self, feature: &Feature, waiting: u32, out: &mut [u8]) {
+        feature.encode_tally(waiting, out);
+    }
+
+    fn decode_tally(&self, feature: &mut Feature, bytes: &[u8]) -> Option<()> {
+        feature.decode_tally(bytes)
+    }
+
+    fn encode_ledger(&self, feature: &Feature, out: &mut [u8]) {
+        feature.encode_ledger(out);
+    }
+
+    fn decode_ledger(&self, feature: &mut Feature, bytes: &[u8]) -> Option<()> {
+        feature.decode_ledger(bytes)
     }
 }
 

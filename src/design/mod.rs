@@ -7,20 +7,23 @@
 //! * an arm is chosen from the feature's state and [`crate::chance::Chance`] alone;
 //! * every outcome is folded into sums at once; no design keeps the outcome of one patient.
 //!
-//! [`AnyDesign`] is the only place where designs are told apart, and [`paired!`] the only one where a
-//! design meets the state of a feature.
+//! [`Design`] is what a design does; [`AnyDesign`] is the only place where designs are told apart, and
+//! `paired!` the only one where a design meets the state of a feature.
 
 pub(crate) mod cells;
+mod comparison;
 pub mod conse;
 pub mod dp_conse;
 pub mod interim;
+mod ledger;
 pub mod schedule;
+mod steps;
 
 use crate::chance::Chance;
 #[cfg(feature = "host")]
 use crate::chance::Fraction;
 use crate::estimate::Estimate;
-use crate::plan::{Design, Plan};
+use crate::plan::{Design as DesignName, Plan};
 use conse::Conse;
 use core::fmt;
 use dp_conse::DpConse;
@@ -128,11 +131,11 @@ pub(crate) enum AnyFeature {
     /// Of `conse` and `dp-conse`.
     Published(conse::Feature),
     /// Of `interim` and `uniform`.
-    Ledger(interim::Feature),
+    Ledger(ledger::Feature),
 }
 
 impl AnyFeature {
-    pub const VACANT: Self = Self::Ledger(interim::Feature::NEW);
+    pub const VACANT: Self = Self::Ledger(ledger::Feature::NEW);
 
     #[cfg(feature = "host")]
     /// The arm dropped by `conse` or `dp-conse`.
@@ -178,17 +181,56 @@ pub struct LedgerView {
     pub last: u32,
 }
 
-/// A design and the state of one of its features. The trial makes features by [`AnyDesign::feature`],
-/// so another pair means that memory is damaged: `None`.
-macro_rules! paired {
-    ($design:expr, $feature:expr, |$d:ident, $f:ident| $published:expr, $ledger:expr) => {
-        match ($design, $feature) {
-            (AnyDesign::Conse($d), AnyFeature::Published($f)) => Some($published),
-            (AnyDesign::DpConse($d), AnyFeature::Published($f)) => Some($published),
-            (AnyDesign::Ledger($d), AnyFeature::Ledger($f)) => Some($ledger),
-            _ => None,
-        }
-    };
+/// A way to run a trial: the constants of a plan, and what is done with the state of a feature.
+pub(crate) trait Design {
+    /// The state of one feature.
+    type Feature;
+    /// Whether noisy ledgers are read at looks. Otherwise there is one turn, at half.
+    const HAS_LOOKS: bool;
+
+    /// The arm of the next patient.
+    fn choose(&self, feature: &mut Self::Feature, half: Half, chance: &mut impl Chance) -> Choice;
+
+    /// Folds an outcome, or with `None` its loss, into the feature of its patient.
+    fn record(
+        &self,
+        feature: &mut Self::Feature,
+        plan: &Plan,
+        half: Half,
+        choice: Choice,
+        y: Option<u16>,
+        chance: &mut impl Chance,
+    );
+
+    /// Deals with all features at once: a look, or the turn.
+    fn look(&self, features: &mut [AnyFeature], plan: &Plan, look: &Look, chance: &mut impl Chance);
+
+    /// The count at which the planned look after `done` looks, or the turn, falls.
+    fn next_look(&self, plan: &Plan, done: u8) -> Option<u32>;
+
+    /// Whether a feature takes part in the next planned look and lacks its noise.
+    fn lacks_noise(&self, _: &Self::Feature, _: &Look) -> bool {
+        false
+    }
+
+    /// Draws the noise of the next look for one feature.
+    fn draw_ahead(&self, _: &mut Self::Feature, _: &mut impl Chance) {}
+
+    /// The measured effect of a feature.
+    fn estimate(&self, feature: &Self::Feature, plan: &Plan) -> Option<Estimate>;
+
+    /// Bytes of a tally under the plan.
+    fn tally_bytes(&self) -> usize;
+    /// Bytes of a ledger under the plan.
+    fn ledger_bytes(&self) -> usize;
+    /// Writes the tally of a feature of which `waiting` patients of this half wait.
+    fn encode_tally(&self, feature: &Self::Feature, waiting: u32, out: &mut [u8]);
+    /// Takes a tally back from its bytes.
+    fn decode_tally(&self, feature: &mut Self::Feature, bytes: &[u8]) -> Option<()>;
+    /// Writes the ledger of a feature.
+    fn encode_ledger(&self, feature: &Self::Feature, out: &mut [u8]);
+    /// Takes a ledger back from its bytes.
+    fn decode_ledger(&self, feature: &mut Self::Feature, bytes: &[u8]) -> Option<()>;
 }
 
 /// The design of a trial, with the constants of its plan.
@@ -202,36 +244,60 @@ pub(crate) enum AnyDesign {
     Ledger(LedgerDesign),
 }
 
+/// `$call` with the design of a trial.
+macro_rules! any {
+    ($design:expr, |$d:ident| $call:expr) => {
+        match $design {
+            AnyDesign::Conse($d) => $call,
+            AnyDesign::DpConse($d) => $call,
+            AnyDesign::Ledger($d) => $call,
+        }
+    };
+}
+
+/// `$call` with the design of a trial and the state of one of its features. Features are made by
+/// [`AnyDesign::feature`], so another pair means that memory is damaged: `None`.
+macro_rules! paired {
+    ($design:expr, $feature:expr, |$d:ident, $f:ident| $call:expr) => {
+        match ($design, $feature) {
+            (AnyDesign::Conse($d), AnyFeature::Published($f)) => Some($call),
+            (AnyDesign::DpConse($d), AnyFeature::Published($f)) => Some($call),
+            (AnyDesign::Ledger($d), AnyFeature::Ledger($f)) => Some($call),
+            _ => None,
+        }
+    };
+}
+
+/// [`Design`], for whichever design the plan names. `None` for a feature of another design.
 impl AnyDesign {
     pub fn new(plan: &Plan) -> Self {
         match plan.design() {
-            Design::Conse => Self::Conse(Conse),
-            Design::DpConse => Self::DpConse(DpConse::new(plan)),
-            Design::Interim | Design::Uniform => Self::Ledger(LedgerDesign::new(plan)),
+            DesignName::Conse => Self::Conse(Conse),
+            DesignName::DpConse => Self::DpConse(DpConse::new(plan)),
+            DesignName::Interim | DesignName::Uniform => Self::Ledger(LedgerDesign::new(plan)),
         }
-    }
-
-    /// Whether the design reads noisy ledgers at looks. The others turn once, at half.
-    pub const fn has_looks(&self) -> bool {
-        matches!(self, Self::Ledger(_))
     }
 
     /// The state of a feature without patients.
     pub const fn feature(&self) -> AnyFeature {
-        if self.has_looks() { AnyFeature::VACANT } else { AnyFeature::Published(conse::Feature::NEW) }
-    }
-
-    /// The arm of a patient of this feature.
-    #[inline(always)]
-    pub fn choose(&self, feature: &mut AnyFeature, half: Half, chance: &mut impl Chance) -> Choice {
-        match feature {
-            AnyFeature::Ledger(feature) => feature.choose(chance),
-            AnyFeature::Published(feature) => feature.choose(half, chance),
+        match self {
+            Self::Conse(_) | Self::DpConse(_) => AnyFeature::Published(conse::Feature::NEW),
+            Self::Ledger(_) => AnyFeature::VACANT,
         }
     }
 
-    /// Folds an outcome, or with `None` its loss, into the feature of its patient. `None` if the
-    /// feature is of another design.
+    pub fn has_looks(&self) -> bool {
+        fn of<D: Design>(_: &D) -> bool {
+            D::HAS_LOOKS
+        }
+        any!(self, |d| of(d))
+    }
+
+    #[inline(always)]
+    pub fn choose(&self, feature: &mut AnyFeature, half: Half, chance: &mut impl Chance) -> Option<Choice> {
+        paired!(self, feature, |d, f| d.choose(f, half, chance))
+    }
+
     #[inline(always)]
     pub fn record(
         &self,
@@ -242,93 +308,62 @@ impl AnyDesign {
         y: Option<u16>,
         chance: &mut impl Chance,
     ) -> Option<()> {
-        paired!(
-            self,
-            feature,
-            |d, f| {
-                f.record(plan, half, choice, y, d, chance);
-            },
-            if let Some(y) = y {
-                f.record(choice, y, d.unit());
-            }
-        )
+        paired!(self, feature, |d, f| d.record(f, plan, half, choice, y, chance))
     }
 
-    /// Deals with all features at once: a look, or for the paper's designs the turn at half.
     pub fn look(&self, features: &mut [AnyFeature], plan: &Plan, look: &Look, chance: &mut impl Chance) {
-        match self {
-            Self::Conse(steps) => conse::turn(features, plan, steps, chance),
-            Self::DpConse(steps) => conse::turn(features, plan, steps, chance),
-            Self::Ledger(design) => design.look(features, plan, look, chance),
-        }
+        any!(self, |d| d.look(features, plan, look, chance));
+    }
+
+    pub fn next_look(&self, plan: &Plan, done: u8) -> Option<u32> {
+        any!(self, |d| d.next_look(plan, done))
     }
 
     /// The features, as a mask, that take part in the next planned look and lack its noise.
-    pub fn lacks_noise(&self, features: &mut [AnyFeature], upcoming: &Look) -> u64 {
-        match self {
-            Self::Conse(_) | Self::DpConse(_) => 0,
-            Self::Ledger(design) => design.lacks_noise(features, upcoming),
-        }
+    pub fn lacking_noise(&self, features: &[AnyFeature], upcoming: &Look) -> u64 {
+        features.iter().zip(0..).fold(0, |lacking, (feature, j)| {
+            let lacks = paired!(self, feature, |d, f| d.lacks_noise(f, upcoming));
+            lacking | u64::from(lacks == Some(true)) << (j & 63)
+        })
     }
 
-    /// Draws the noise of the next look for one feature.
-    pub fn draw_ahead(&self, feature: &mut AnyFeature, chance: &mut impl Chance) {
-        if let Self::Ledger(design) = self {
-            design.draw_ahead(feature, chance);
-        }
+    pub fn draw_ahead(&self, feature: &mut AnyFeature, chance: &mut impl Chance) -> Option<()> {
+        paired!(self, feature, |d, f| d.draw_ahead(f, chance))
     }
 
-    /// The measured effect of a feature.
     pub fn estimate(&self, feature: &AnyFeature, plan: &Plan) -> Option<Estimate> {
-        paired!(self, feature, |d, f| f.estimate(plan, d), f.estimate(d))?
+        paired!(self, feature, |d, f| d.estimate(f, plan))?
     }
 
-    /// The count at which the planned look after `done` looks falls; for the paper's designs the turn.
-    pub fn next_look(&self, plan: &Plan, done: u8) -> Option<u32> {
-        match self {
-            Self::Conse(_) | Self::DpConse(_) => (done == 0).then_some(plan.half()),
-            Self::Ledger(_) => schedule::next_look(plan, done),
-        }
+    pub fn tally_bytes(&self) -> usize {
+        any!(self, |d| d.tally_bytes())
     }
 
-    /// Bytes of a tally under this plan.
-    pub const fn tally_bytes(&self) -> usize {
-        match self {
-            Self::Conse(_) | Self::DpConse(_) => conse::TALLY,
-            Self::Ledger(design) => interim::Feature::tally_bytes(design.unit()),
-        }
+    pub fn ledger_bytes(&self) -> usize {
+        any!(self, |d| d.ledger_bytes())
     }
 
-    /// Bytes of a ledger under this plan.
-    pub const fn ledger_bytes(&self) -> usize {
-        match self {
-            Self::Conse(_) | Self::DpConse(_) => conse::LEDGER,
-            Self::Ledger(design) => interim::Feature::ledger_bytes(design.unit()),
-        }
-    }
-
-    /// Writes the tally of a feature of which `waiting` patients of this half wait.
     pub fn encode_tally(&self, feature: &AnyFeature, waiting: u32, out: &mut [u8]) -> Option<()> {
-        paired!(self, feature, |_d, f| f.encode_tally(waiting, out), f.encode_tally(_d.unit(), out))
+        paired!(self, feature, |d, f| d.encode_tally(f, waiting, out))
     }
 
     pub fn decode_tally(&self, feature: &mut AnyFeature, bytes: &[u8]) -> Option<()> {
-        paired!(self, feature, |_d, f| f.decode_tally(bytes), f.decode_tally(_d.unit(), bytes))?
+        paired!(self, feature, |d, f| d.decode_tally(f, bytes))?
     }
 
     pub fn encode_ledger(&self, feature: &AnyFeature, out: &mut [u8]) -> Option<()> {
-        paired!(self, feature, |_d, f| f.encode_ledger(out), f.encode_ledger(_d.unit(), out))
+        paired!(self, feature, |d, f| d.encode_ledger(f, out))
     }
 
     pub fn decode_ledger(&self, feature: &mut AnyFeature, bytes: &[u8]) -> Option<()> {
-        paired!(self, feature, |_d, f| f.decode_ledger(bytes), f.decode_ledger(_d.unit(), bytes))?
+        paired!(self, feature, |d, f| d.decode_ledger(f, bytes))?
     }
 }
 
 /// Most bytes of the part of a feature's state that changes with every outcome.
-pub const TALLY_BYTES: usize = max(interim::MAX_TALLY_BYTES, conse::TALLY);
+pub const TALLY_BYTES: usize = max(ledger::MAX_TALLY_BYTES, conse::TALLY);
 /// Most bytes of the part of a feature's state that changes at looks and batch ends.
-pub const LEDGER_BYTES: usize = max(interim::MAX_LEDGER_BYTES, conse::LEDGER);
+pub const LEDGER_BYTES: usize = max(ledger::MAX_LEDGER_BYTES, conse::LEDGER);
 
 const fn max(a: usize, b: usize) -> usize {
     if a > b { a } else { b }

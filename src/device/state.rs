@@ -25,7 +25,7 @@ use crate::design::Writer;
 use crate::journal::{BadPart, MAX_KEYS, MAX_LONG_KEYS, MAX_PART, MAX_SHORT_PART, Parts, Place};
 use crate::plan::{PLAN_BYTES, Plan, take};
 use crate::trial::{
-    MAX_PART_BYTES, PROGRESS_BYTES, Part, STATE_VERSION, Touched, Trial, TrialError, WAITING_BYTES,
+    Dirty, MAX_PART_BYTES, PROGRESS_BYTES, Part, STATE_VERSION, Trial, TrialError, WAITING_BYTES,
 };
 use crate::wire::{FileDigest, TrialId, TrialName};
 
@@ -168,14 +168,14 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
     pub(super) fn dirty(&self) -> impl Iterator<Item = u16> + use<M, U> {
         let first = if self.custody_dirty { CUSTODY } else { PLAN };
         let mut keys = first..if self.all_dirty { Self::COUNT } else { PLAN };
-        let mut parts = if self.all_dirty { Touched::default() } else { self.trial.touched() };
+        let mut parts = if self.all_dirty { Dirty::default() } else { self.trial.dirty() };
         core::iter::from_fn(move || keys.next().or_else(|| parts.next().map(Self::key)))
     }
 
     /// What has changed is durable.
     pub(super) fn mark_clean(&mut self) {
         (self.custody_dirty, self.all_dirty) = (false, false);
-        self.trial.clear_touched();
+        self.trial.mark_clean();
     }
 
     /// The key of a part of the trial.

@@ -77,13 +77,13 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         if let Some(arm) = last {
             self.assigned = assigned;
             self.last = Last { arm: Some(arm), tag: None };
-            self.touched.progress = true;
+            self.dirty.progress = true;
             if let Some(vacancy) = self.waiting.vacancy(assigned) {
-                self.touched.touch_slot(vacancy.slot());
+                self.dirty.mark_slot(vacancy.slot());
             }
-            self.touched.tallies |= seen;
+            self.dirty.tallies |= seen;
             if !self.design.has_looks() {
-                self.touched.ledgers |= seen;
+                self.dirty.ledgers |= seen;
             }
         }
         ended.map(|()| last.is_some())

@@ -14,22 +14,25 @@
 
 use crate::chance::Chance;
 use crate::design::conse::Conse;
-use crate::design::schedule::{self, LookKind};
-use crate::design::{AnyDesign, AnyFeature, Arm, Half, Look};
+
+use crate::design::{AnyDesign, AnyFeature, Arm, Half};
 use crate::estimate::Estimate;
 use crate::plan::{Design, MAX_FEATURES, Plan};
 use waiting::{Waiting, WaitingTable};
 
 #[cfg(feature = "host")]
 mod at_once;
+mod dirty;
 #[cfg(feature = "host")]
 mod inspect;
+mod looks;
 mod parts;
 mod waiting;
 
 #[cfg(feature = "host")]
 pub use at_once::AtOnce;
-pub use parts::{MAX_PART_BYTES, PROGRESS_BYTES, Part, STATE_VERSION, Touched};
+pub use dirty::Dirty;
+pub use parts::{MAX_PART_BYTES, PROGRESS_BYTES, Part, STATE_VERSION};
 pub use waiting::WAITING_BYTES;
 
 /// Where a trial stands.
@@ -113,7 +116,7 @@ pub struct Trial<const M: usize = 64, const U: usize = 256> {
     last: Last,
     waiting: WaitingTable<U>,
     features: [AnyFeature; M],
-    touched: Touched,
+    dirty: Dirty,
 }
 
 const NEVER: u32 = u32::MAX;
@@ -138,7 +141,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             last: Last::NONE,
             waiting: WaitingTable::new(),
             features: [AnyFeature::VACANT; M],
-            touched: Touched::NOTHING,
+            dirty: Dirty::NOTHING,
         }
     }
 
@@ -169,7 +172,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         let fresh = self.design.feature();
         self.features.iter_mut().for_each(|feature| *feature = fresh);
         let features = u64::MAX >> (u64::BITS - M as u32);
-        self.touched = Touched { progress: true, slots: (0, U as u16), tallies: features, ledgers: features };
+        self.dirty = Dirty { progress: true, slots: (0, U as u16), tallies: features, ledgers: features };
         self.schedule();
         Ok(())
     }
@@ -216,25 +219,25 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     pub fn next_look(&self) -> Option<u32> {
         (self.phase != Phase::Closed && self.next_look != NEVER).then_some(self.next_look)
     }
-    /// What has changed since the last [`Self::take_touched`].
+    /// What has changed since the last [`Self::take_dirty`].
     #[must_use]
-    pub const fn touched(&self) -> Touched {
-        self.touched
+    pub const fn dirty(&self) -> Dirty {
+        self.dirty
     }
-    /// What has changed is stored: [`Self::take_touched`] without taking it.
-    pub fn clear_touched(&mut self) {
-        self.touched.progress = false;
-        self.touched.slots = (0, 0);
+    /// What has changed is stored: [`Self::take_dirty`] without taking it.
+    pub fn mark_clean(&mut self) {
+        self.dirty.progress = false;
+        self.dirty.slots = (0, 0);
         // Mostly there is nothing here, and a small machine has no long stores.
-        if self.touched.tallies | self.touched.ledgers != 0 {
-            (self.touched.tallies, self.touched.ledgers) = (0, 0);
+        if self.dirty.tallies | self.dirty.ledgers != 0 {
+            (self.dirty.tallies, self.dirty.ledgers) = (0, 0);
         }
     }
     /// What has changed since the last call.
-    pub fn take_touched(&mut self) -> Touched {
-        let touched = self.touched;
-        self.clear_touched();
-        touched
+    pub fn take_dirty(&mut self) -> Dirty {
+        let dirty = self.dirty;
+        self.mark_clean();
+        dirty
     }
 
     fn schedule(&mut self) {
@@ -294,12 +297,12 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             self.turn(chance);
         }
         let state = self.features.get_mut(usize::from(feature)).ok_or(TrialError::Feature)?;
-        let choice = self.design.choose(state, self.phase.half(), chance);
+        let choice = self.design.choose(state, self.phase.half(), chance).ok_or(TrialError::Fault)?;
         self.assigned = patient;
         let slot = self.waiting.fill(vacancy, Waiting { patient, feature, choice });
         self.last = Last { arm: Some(choice.arm), tag };
-        self.touched.progress = true;
-        self.touched.touch_slot(slot);
+        self.dirty.progress = true;
+        self.dirty.mark_slot(slot);
         Ok(choice.arm)
     }
 
@@ -334,7 +337,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         match self.waiting.take(patient) {
             None => Ok(()),
             Some((slot, waiting)) => {
-                self.touched.touch_slot(slot);
+                self.dirty.mark_slot(slot);
                 self.record(waiting, y, chance)
             }
         }
@@ -351,119 +354,16 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         let Waiting { patient, feature, choice } = waiting;
         // Marked for a loss, a late outcome and the last of a batch alike, so that storage cannot
         // tell them apart.
-        self.touched.tallies |= bit(feature);
+        self.dirty.tallies |= bit(feature);
         let half = self.phase.half();
         if !self.design.has_looks() {
-            self.touched.ledgers |= bit(feature);
+            self.dirty.ledgers |= bit(feature);
             if half == Half::Measure && patient <= self.plan.half() {
                 return Ok(());
             }
         }
         let state = self.features.get_mut(usize::from(feature)).ok_or(TrialError::Fault)?;
         self.design.record(state, &self.plan, half, choice, y, chance).ok_or(TrialError::Fault)
-    }
-
-    /// Is a look due before anything else?
-    #[inline]
-    #[must_use]
-    pub fn look_due(&self) -> bool {
-        // What is rarely true comes first: this is asked twice a patient.
-        let resolved = self.resolved();
-        let over = self.plan.closes_by_itself() && resolved == self.plan.patients();
-        let due = resolved == self.next_look || over;
-        due && self.design.has_looks() && self.phase != Phase::Closed
-    }
-
-    /// Will the next patient turn the trial to its second half, and so change every feature? (The paper's designs;
-    /// `interim` turns in a look of its own.)
-    #[must_use]
-    pub fn turns_next(&self) -> bool {
-        self.assigned == self.next_look && !self.design.has_looks() && self.phase == Phase::Explore
-    }
-
-    /// Does the look that is due; nothing otherwise. When every patient is resolved it is the closing one.
-    #[cold]
-    pub fn look(&mut self, chance: &mut impl Chance) {
-        if self.look_due() && self.resolved() == self.next_look {
-            self.turn(chance);
-        }
-        if self.look_due() {
-            self.close(chance);
-        }
-    }
-
-    /// The planned look or, for the paper's designs, the turn to the second half.
-    #[cold]
-    fn turn(&mut self, chance: &mut impl Chance) {
-        let at_half = self.next_look == self.plan.half();
-        self.look_at_all(schedule::kind(&self.plan, self.next_look), chance);
-        if at_half {
-            self.phase = Phase::Measure;
-        }
-        self.schedule();
-    }
-
-    fn look_at_all(&mut self, kind: LookKind, chance: &mut impl Chance) {
-        let look = self.look_now(kind);
-        let used = usize::from(self.plan.features());
-        let features = self.features.get_mut(..used).unwrap_or(&mut []);
-        self.design.look(features, &self.plan, &look, chance);
-        self.looks = self.looks.saturating_add(1);
-        self.touch_features();
-    }
-
-    fn touch_features(&mut self) {
-        let all = u64::MAX >> (MAX_FEATURES - self.plan.features());
-        self.touched.progress = true;
-        self.touched.tallies |= all;
-        self.touched.ledgers |= all;
-    }
-
-    /// Ends the trial: patients who wait are lost, the closing look is done. Nothing if it is closed
-    /// already.
-    pub fn close(&mut self, chance: &mut impl Chance) {
-        if self.look_due() && self.resolved() == self.next_look {
-            self.turn(chance);
-        }
-        if self.phase == Phase::Closed {
-            return;
-        }
-        if self.design.has_looks() {
-            // Before the waiting patients are written off: the look counts who was resolved.
-            self.look_at_all(LookKind::Close, chance);
-        }
-        for slot in 0..U as u16 {
-            if let Some(waiting) = self.waiting.empty(slot) {
-                // A loss changes nothing that the close keeps; a damaged feature shows in its estimate.
-                let _ = self.record(waiting, None, chance);
-            }
-        }
-        self.touched.slots = (0, U as u16);
-        self.used().iter_mut().for_each(AnyFeature::wipe);
-        self.phase = Phase::Closed;
-        self.touch_features();
-    }
-
-    /// A look of this kind at the present counts.
-    fn look_now(&self, kind: LookKind) -> Look {
-        let planned = self.next_look.min(self.plan.patients());
-        Look { kind, count: self.resolved(), planned, assigned: self.assigned }
-    }
-
-    /// Draws the next look's noise for one more feature. False when all that take part have theirs.
-    pub fn draw_ahead(&mut self, chance: &mut impl Chance) -> bool {
-        if self.phase == Phase::Closed {
-            return false;
-        }
-        let upcoming = self.look_now(LookKind::Close).upcoming(&self.plan);
-        let used = usize::from(self.plan.features());
-        let features = self.features.get_mut(..used).unwrap_or(&mut []);
-        let design = &self.design;
-        let lacking = self.lacking.get_or_insert_with(|| design.lacks_noise(features, &upcoming));
-        let Some(feature) = features.get_mut(lacking.trailing_zeros() as usize) else { return false };
-        design.draw_ahead(feature, chance);
-        *lacking &= *lacking - 1;
-        true
     }
 
     fn feature(&self, feature: u8) -> Option<&AnyFeature> {

@@ -1,15 +1,16 @@
 //! The state of a trial as bytes.
 //!
-//! The state is a fixed set of [`Part`]s of fixed size, so that a journal can write what an operation touched and
+//! The state is a fixed set of [`Part`]s of fixed size, so that a journal can write what an operation changed and
 //! nothing else. [`Trial::encode`] is all of them behind a version byte, little-endian:
 //!
 //! ```text
 //! version | plan 34 | progress 12 | U x waiting 4 | M x (tally 73 | ledger 70)
 //! ```
 //!
-//! A tally holds sums of outcomes (in `interim` noise is added to them ahead of the look); whoever sees a tally before
-//! and after one outcome sees that outcome, so a superseded tally must be wiped from storage.
+//! A tally holds sums of outcomes (in `interim` noise is added to them ahead of the look); two
+//! tallies in a row give away an outcome, so a superseded tally must be wiped from storage.
 
+use super::dirty::Dirty;
 use super::waiting::WAITING_BYTES;
 use super::{Last, Phase, Trial};
 use crate::codec::{Reader, Writer};
@@ -36,65 +37,6 @@ pub enum Part {
     Ledger(u8),
 }
 
-/// The parts an operation has changed, and an iterator over them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Touched {
-    pub(super) progress: bool,
-    /// From the first to before the second.
-    pub(super) slots: (u16, u16),
-    pub(super) tallies: u64,
-    pub(super) ledgers: u64,
-}
-
-impl Touched {
-    pub(super) const NOTHING: Self = Self { progress: false, slots: (0, 0), tallies: 0, ledgers: 0 };
-
-    /// Has nothing changed?
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        *self == Self::NOTHING
-    }
-
-    /// Has this part changed?
-    #[must_use]
-    pub fn contains(&self, part: Part) -> bool {
-        match part {
-            Part::Progress => self.progress,
-            Part::Waiting(slot) => (self.slots.0..self.slots.1).contains(&slot),
-            Part::Tally(j) => self.tallies >> (j & 63) & 1 == 1,
-            Part::Ledger(j) => self.ledgers >> (j & 63) & 1 == 1,
-        }
-    }
-
-    pub(super) const fn touch_slot(&mut self, slot: u16) {
-        self.slots = (slot, slot.saturating_add(1));
-    }
-}
-
-impl Iterator for Touched {
-    type Item = Part;
-
-    // Part of every request: its calls cost a small machine more than its copies.
-    #[inline(always)]
-    fn next(&mut self) -> Option<Part> {
-        if core::mem::take(&mut self.progress) {
-            return Some(Part::Progress);
-        }
-        if self.slots.0 < self.slots.1 {
-            self.slots.0 += 1;
-            return Some(Part::Waiting(self.slots.0 - 1));
-        }
-        let (bits, part): (_, fn(u8) -> Part) = match (self.tallies, self.ledgers) {
-            (0, 0) => return None,
-            (0, _) => (&mut self.ledgers, Part::Ledger),
-            _ => (&mut self.tallies, Part::Tally),
-        };
-        let feature = bits.trailing_zeros() as u8;
-        *bits &= *bits - 1;
-        Some(part(feature))
-    }
-}
-
 impl<const M: usize, const U: usize> Trial<M, U> {
     /// Bytes of the whole state.
     pub const STATE_BYTES: usize =
@@ -102,7 +44,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
 
     /// Bytes of a part under this plan.
     #[must_use]
-    pub const fn length(&self, part: Part) -> usize {
+    pub fn length(&self, part: Part) -> usize {
         match part {
             Part::Progress => PROGRESS_BYTES,
             Part::Waiting(_) => WAITING_BYTES,
@@ -239,7 +181,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             bytes.0 = tail;
         }
         trial.recount();
-        trial.touched = Touched::NOTHING;
+        trial.dirty = Dirty::NOTHING;
         Some(trial)
     }
 }

@@ -1,0 +1,62 @@
+//! Which parts of the state an operation has changed.
+
+use super::Part;
+
+/// The parts an operation has changed, and an iterator over them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dirty {
+    pub(super) progress: bool,
+    /// From the first to before the second.
+    pub(super) slots: (u16, u16),
+    pub(super) tallies: u64,
+    pub(super) ledgers: u64,
+}
+
+impl Dirty {
+    pub(super) const NOTHING: Self = Self { progress: false, slots: (0, 0), tallies: 0, ledgers: 0 };
+
+    /// Whether nothing has changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::NOTHING
+    }
+
+    /// Whether this part has changed.
+    #[must_use]
+    pub fn contains(&self, part: Part) -> bool {
+        match part {
+            Part::Progress => self.progress,
+            Part::Waiting(slot) => (self.slots.0..self.slots.1).contains(&slot),
+            Part::Tally(j) => self.tallies >> (j & 63) & 1 == 1,
+            Part::Ledger(j) => self.ledgers >> (j & 63) & 1 == 1,
+        }
+    }
+
+    pub(super) const fn mark_slot(&mut self, slot: u16) {
+        self.slots = (slot, slot.saturating_add(1));
+    }
+}
+
+impl Iterator for Dirty {
+    type Item = Part;
+
+    // Part of every request: on the Cortex-M0 a call costs more than the copies.
+    #[inline(always)]
+    fn next(&mut self) -> Option<Part> {
+        if core::mem::take(&mut self.progress) {
+            return Some(Part::Progress);
+        }
+        if self.slots.0 < self.slots.1 {
+            self.slots.0 += 1;
+            return Some(Part::Waiting(self.slots.0 - 1));
+        }
+        let (bits, part): (_, fn(u8) -> Part) = match (self.tallies, self.ledgers) {
+            (0, 0) => return None,
+            (0, _) => (&mut self.ledgers, Part::Ledger),
+            _ => (&mut self.tallies, Part::Tally),
+        };
+        let feature = bits.trailing_zeros() as u8;
+        *bits &= *bits - 1;
+        Some(part(feature))
+    }
+}
