@@ -348,7 +348,9 @@ impl Transcription {
         let c = look.at;
         let mut taking_part: Vec<usize> =
             (0..self.features.len()).filter(|j| self.takes_part(&self.features[*j], look)).collect();
-        if let Some(next) = self.schedule.iter().find(|next| next.at >= c).copied() {
+        // A planned look at the count of the close has been done.
+        let from = c + u32::from(look.kind == Kind::Close);
+        if let Some(next) = self.schedule.iter().find(|next| next.at >= from).copied() {
             taking_part.sort_by_key(|j| !self.takes_part(&self.features[*j], next));
         }
         let mut windows: Vec<_> = taking_part
