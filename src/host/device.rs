@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
@@ -186,7 +186,9 @@ impl Server {
 
 /// A pseudo-terminal that carries bytes as they are. The peer is kept open, so that terminals may come and go.
 fn pseudo_terminal() -> io::Result<(OwnedFd, File, PathBuf)> {
-    let line = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    let line = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+    // A flag of its own: macOS has none for it in `openpt`.
+    fcntl_setfd(&line, FdFlags::CLOEXEC)?;
     grantpt(&line)?;
     unlockpt(&line)?;
     let path = PathBuf::from(ptsname(&line, Vec::new())?.into_string().map_err(io::Error::other)?);

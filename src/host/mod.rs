@@ -9,8 +9,13 @@
 pub mod audit;
 pub mod chart;
 pub mod cli;
+#[cfg(unix)]
+pub mod device;
+#[cfg(windows)]
+#[path = "device_windows.rs"]
 pub mod device;
 pub mod normality;
+pub mod os;
 pub mod output;
 pub mod pareto;
 pub mod planner;

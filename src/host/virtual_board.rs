@@ -12,7 +12,6 @@
 use crate::prelude::*;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -23,6 +22,7 @@ use embedded_storage::nor_flash::{
     check_write,
 };
 
+use super::os;
 use crate::device::health::{Entropy, Repeatable};
 use crate::device::{Device, DeviceState, Rest};
 use crate::journal::JournalFlash;
@@ -83,9 +83,8 @@ impl Image {
         }
         self.dirty = true;
         match &self.file {
-            Some(file) => {
-                file.write_all_at(&self.cells[from..end], from as u64).map_err(|_| NorFlashErrorKind::Other)
-            }
+            Some(file) => os::write_all_at(file, &self.cells[from..end], from as u64)
+                .map_err(|_| NorFlashErrorKind::Other),
             None => Ok(()),
         }
     }
@@ -116,8 +115,8 @@ impl Flash {
         let failed = |error| BoardError::File(path.to_path_buf(), error);
         // It holds the custodian's key and sums that are not yet private.
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let mut file = options.open(path).map_err(failed)?;
+        options.read(true).write(true).create(true).truncate(false);
+        let mut file = os::owner_only(&mut options).open(path).map_err(failed)?;
         file.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => BoardError::InUse(path.to_path_buf()),
             TryLockError::Error(error) => failed(error),
@@ -126,7 +125,7 @@ impl Flash {
         file.read_to_end(&mut cells).map_err(failed)?;
         if cells.is_empty() {
             cells = vec![0xFF; pages * PAGE];
-            file.write_all_at(&cells, 0).and_then(|()| file.sync_all()).map_err(failed)?;
+            os::write_all_at(&file, &cells, 0).and_then(|()| file.sync_all()).map_err(failed)?;
         }
         if !cells.len().is_multiple_of(PAGE) || cells.len() < 8 * PAGE {
             return Err(BoardError::Size(path.to_path_buf(), cells.len() as u64));

@@ -7,7 +7,6 @@
 use crate::prelude::*;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +16,7 @@ use std::time::{Duration, Instant};
 use super::client::Source;
 use super::failure::Failure;
 use super::link::Link;
+use crate::host::os::{self, LocalStream};
 use crate::host::virtual_board::{Flash, PAGES, VirtualBoard};
 
 /// How long QEMU may take to start.
@@ -64,6 +64,9 @@ impl Board {
     /// # Errors
     /// No firmware, or no QEMU.
     pub fn qemu(folder: &Path) -> Result<Self, Failure> {
+        if cfg!(windows) {
+            return Err(Failure::Usage("the emulated board runs on Linux and macOS only".to_owned()));
+        }
         let firmware = std::env::var_os("EQUIPOISE_FIRMWARE").map_or_else(|| FIRMWARE.into(), PathBuf::from);
         if !firmware.is_file() {
             return Err(Failure::Usage(format!(
@@ -108,7 +111,7 @@ impl Board {
             Machine::Qemu(qemu) => {
                 let folder = qemu.folder.clone();
                 let open = move || {
-                    let line = UnixStream::connect(folder.join("serial"))?;
+                    let line = stream(&folder.join("serial"))?;
                     Ok(Box::new(Emulated { line, folder: folder.clone(), cut: Arc::clone(&cut) })
                         as Box<dyn Link>)
                 };
@@ -127,6 +130,11 @@ impl Board {
     pub fn was_cut(&self) -> bool {
         !self.cut.load(Ordering::SeqCst)
     }
+}
+
+/// Connects to a socket of QEMU.
+fn stream(path: &Path) -> io::Result<LocalStream> {
+    os::connect(path).unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
 }
 
 fn power_is_gone() -> io::Error {
@@ -170,7 +178,7 @@ impl Link for InProcess {
 }
 
 struct Emulated {
-    line: UnixStream,
+    line: LocalStream,
     folder: PathBuf,
     cut: Arc<AtomicBool>,
 }
@@ -179,7 +187,7 @@ impl Link for Emulated {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         Link::send(&mut self.line, bytes)?;
         if fails_now(&self.cut, bytes) {
-            let mut machine = UnixStream::connect(self.folder.join("qmp"))?;
+            let mut machine = stream(&self.folder.join("qmp"))?;
             machine.write_all(b"{\"execute\":\"qmp_capabilities\"}\n{\"execute\":\"system_reset\"}\n")?;
             // The greeting and two answers: the reset has happened.
             BufReader::new(machine).lines().take(3).for_each(drop);

@@ -121,7 +121,7 @@ impl CheckDigit {
     /// Whether the last digit of the code is right; a code needs two digits at least.
     fn holds(self, code: &str) -> bool {
         let digits: Vec<u8> =
-            code.chars().filter_map(|c| c.to_digit(10)).filter_map(|d| d.try_into().ok()).collect();
+            code.chars().filter_map(|c| c.to_digit(10)).filter_map(|d| u8::try_from(d).ok()).collect();
         let sum = match self {
             Self::Luhn => {
                 let doubled = |(place, digit): (usize, &u8)| {

@@ -5,7 +5,6 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use crate::prelude::*;
@@ -14,11 +13,9 @@ use super::client::Report;
 use super::failure::Failure;
 use crate::device::auth::CustodianKey;
 use crate::device::report::ReportMac;
+use crate::host::os;
 use crate::plan::Plan;
 use crate::wire::{FileDigest, Hex, MAC_BYTES, NONCE_BYTES, Proof, Request, TrialId, TrialName, unhex};
-
-/// Permission bits of everybody but the owner.
-const OTHERS: u32 = 0o077;
 
 /// The custodian's key.
 pub struct Key([u8; MAC_BYTES]);
@@ -37,10 +34,7 @@ impl Key {
     pub fn generate(path: &Path) -> Result<Self, Failure> {
         let mut bytes = [0; MAC_BYTES];
         getrandom::fill(&mut bytes).map_err(|error| Failure::Usage(format!("no randomness: {error}")))?;
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
+        let mut file = os::owner_only(OpenOptions::new().write(true).create_new(true))
             .open(path)
             .map_err(|error| Failure::file(path, &error))?;
         writeln!(file, "{}", Hex(&bytes))
@@ -54,9 +48,9 @@ impl Key {
     /// # Errors
     /// No such file, others may read it, or it holds no key.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let mode = std::fs::metadata(path).map_err(|error| Failure::file(path, &error))?.mode();
-        if mode & OTHERS != 0 {
-            let (path, mode) = (path.display(), mode & 0o777);
+        let open = os::open_to_others(path).map_err(|error| Failure::file(path, &error))?;
+        if let Some(mode) = open {
+            let path = path.display();
             return Err(Failure::Usage(format!(
                 "{path}: the key file has mode {mode:03o}, allowed 600: chmod 600 {path}"
             )));

@@ -7,16 +7,13 @@
 use crate::prelude::*;
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
 use serial2::SerialPort;
 
+use crate::host::os::{self, LocalStream};
 use crate::wire::PROTOCOL;
 
 /// The speed of the line.
@@ -24,9 +21,6 @@ pub const BAUD: u32 = 115_200;
 
 /// How serial ports of boards and adapters are named, for `--port auto`.
 const LIKELY: [&str; 5] = ["ttyACM", "ttyUSB", "cu.usbmodem", "cu.usbserial", "ttyAMA"];
-
-/// The user id of the system's administrator.
-const ROOT: u32 = 0;
 
 /// A stream of bytes to a device.
 pub trait Link: Send {
@@ -178,19 +172,18 @@ impl Port {
     }
 }
 
-/// Opens a port: a unix socket where the path is one, else a serial port.
+/// Opens a port: a local stream where the path names one, else a serial port.
 ///
 /// # Errors
 /// Why it cannot be opened.
 pub fn open(path: &Path) -> Result<Box<dyn Link>, LinkError> {
     let name = path.display().to_string();
     let opening = |error: io::Error| LinkError::opening(&name, &error);
-    let kind = std::fs::metadata(path).map_err(opening)?.file_type();
-    if kind.is_socket() {
-        return Ok(Box::new(UnixStream::connect(path).map_err(opening)?));
+    if let Some(stream) = os::connect(path) {
+        return Ok(Box::new(stream.map_err(opening)?));
     }
     let port = SerialPort::open(path, BAUD).map_err(opening)?;
-    flock(port.as_fd(), FlockOperation::NonBlockingLockExclusive).map_err(|error| opening(error.into()))?;
+    os::lock_port(&port).map_err(opening)?;
     // What was received before this terminal came is no answer to it.
     port.discard_buffers().map_err(opening)?;
     Ok(Box::new(port))
@@ -202,14 +195,10 @@ pub fn open(path: &Path) -> Result<Box<dyn Link>, LinkError> {
 /// It belongs to another user, or is gone.
 pub fn check_owner(path: &Path) -> Result<(), LinkError> {
     let name = path.display().to_string();
-    let owner = std::fs::metadata(path).map_err(|error| LinkError::opening(&name, &error))?.uid();
-    let me = rustix::process::getuid().as_raw();
-    if is_trusted(owner, me) { Ok(()) } else { Err(LinkError::Owner(name, owner)) }
-}
-
-/// Whether the user `me` may send a key to a port of the user `owner`.
-const fn is_trusted(owner: u32, me: u32) -> bool {
-    owner == ROOT || owner == me
+    match os::other_owner(path).map_err(|error| LinkError::opening(&name, &error))? {
+        None => Ok(()),
+        Some(owner) => Err(LinkError::Owner(name, owner)),
+    }
 }
 
 /// Turns "nothing yet" into 0 bytes and the end of the stream into an error.
@@ -235,7 +224,7 @@ impl Link for SerialPort {
     }
 }
 
-impl Link for UnixStream {
+impl Link for LocalStream {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.write_all(bytes)
     }
@@ -281,8 +270,6 @@ mod tests {
     /// A device node belongs to root, a pseudo-terminal to its user; one of somebody else may be a trap.
     #[test]
     fn keys_go_to_own_and_system_ports_only() {
-        assert!(is_trusted(ROOT, 1000) && is_trusted(1000, 1000) && is_trusted(ROOT, ROOT));
-        assert!(!is_trusted(1001, 1000) && !is_trusted(1000, ROOT));
         assert!(check_owner(Path::new("/dev/null")).is_ok());
         assert!(matches!(check_owner(Path::new("/nowhere/port")), Err(LinkError::Missing(_))));
     }

@@ -23,11 +23,11 @@
 //! **No outcome.** [`Event`] has no field that could hold an outcome, nor the request line or its checksum; of an
 //! error answered to an outcome only its word is kept, for its detail may repeat the value.
 
+use crate::host::os;
 use crate::prelude::*;
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -323,8 +323,9 @@ impl Log {
         let disk = |error| LogError::Disk(path.to_owned(), error);
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(disk)?;
-        let mut file =
-            OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path).map_err(disk)?;
+        let mut file = os::owner_only(OpenOptions::new().read(true).append(true).create(true))
+            .open(path)
+            .map_err(disk)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(LogError::Busy(path.to_owned())),
@@ -389,7 +390,8 @@ impl Log {
     fn write_head(&self, head: &Head) -> io::Result<()> {
         let path = head_path(&self.path);
         let fresh = path.with_extension("head.new");
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
+        let mut file =
+            os::owner_only(OpenOptions::new().write(true).create(true).truncate(true)).open(&fresh)?;
         writeln!(file, "{}", serde_json::to_string(head)?)?;
         file.sync_data()?;
         std::fs::rename(fresh, path)

@@ -1,0 +1,110 @@
+//! `equipoise device` on Windows: a [`VirtualBoard`] on a flash file behind a TCP port of this machine.
+//!
+//! The port is open to every program of this machine and to no other machine. Terminals use it as
+//! `--port tcp:PORT`; they may come and go, one at a time, and a line that the last one had begun is
+//! forgotten. Ctrl-C ends the device between two requests; any other end is a power cut, which the
+//! flash file survives.
+
+use crate::prelude::*;
+use std::io::{self, Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::virtual_board::{Flash, PAGES, VirtualBoard};
+use crate::device::Rest;
+
+/// The exit code of "no device".
+const NO_DEVICE: u8 = 3;
+/// How long a reply waits for its reader.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How often a waiting device looks whether it is to end.
+const POLL: Duration = Duration::from_millis(20);
+
+/// Runs the device on this machine, with its flash in a file.
+#[derive(Debug, clap::Args)]
+pub struct DeviceArgs {
+    /// The file that holds the flash; made if there is none
+    #[arg(long, value_name = "FILE")]
+    flash: PathBuf,
+    /// Serial line on this TCP port of this machine; 0 takes a free one, which is printed
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    tcp: u16,
+    /// Pages of 1 KB, for a new flash file
+    #[arg(long, value_name = "N", default_value_t = PAGES as u16,
+          value_parser = clap::value_parser!(u16).range(8..=1024))]
+    pages: u16,
+}
+
+/// Serves until the process is told to end.
+#[must_use]
+pub fn run(args: &DeviceArgs) -> ExitCode {
+    match serve(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("equipoise device: {message}");
+            ExitCode::from(NO_DEVICE)
+        }
+    }
+}
+
+fn serve(args: &DeviceArgs) -> Result<(), String> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .map_err(|error| format!("signals: {error}"))?;
+    }
+    let flash = Flash::in_file(&args.flash, args.pages.into()).map_err(|error| error.to_string())?;
+    let mut board = VirtualBoard::new(flash);
+    let at = |error| format!("TCP port {}: {error}", args.tcp);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.tcp)).map_err(at)?;
+    listener.set_nonblocking(true).map_err(at)?;
+    println!("tcp:{}", listener.local_addr().map_err(at)?.port());
+    let _ = io::stdout().flush();
+    while !stop.load(Ordering::Relaxed) {
+        match listener.accept() {
+            Ok((line, _)) => {
+                board.hang_up();
+                // A terminal that leaves in mid-reply ends its conversation, not the device.
+                if let Err(error) = converse(&mut board, line, &stop) {
+                    eprintln!("equipoise device: the terminal left: {error}");
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if board.rest() == Rest::Idle {
+                    std::thread::sleep(POLL);
+                }
+            }
+            Err(error) => return Err(at(error)),
+        }
+    }
+    Ok(())
+}
+
+/// Serves one terminal until it leaves or the device is to end.
+fn converse(board: &mut VirtualBoard, mut line: TcpStream, stop: &AtomicBool) -> io::Result<()> {
+    line.set_nonblocking(false)?;
+    line.set_nodelay(true)?;
+    line.set_write_timeout(Some(PATIENCE))?;
+    let mut bytes = [0; 4096];
+    let mut replies = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        let time = if board.rest() == Rest::Idle { POLL } else { Duration::from_millis(1) };
+        line.set_read_timeout(Some(time))?;
+        let count = match line.read(&mut bytes) {
+            Ok(0) => return Ok(()),
+            Ok(count) => count,
+            Err(error) if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        replies.clear();
+        board.receive(&bytes[..count], &mut replies)?;
+        line.write_all(&replies)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! What differs between operating systems, each part once for unix and once for Windows.
+//!
+//! | | unix | Windows |
+//! |---|---|---|
+//! | private files | mode 0600, checked when a key is read | the permissions of their folder: keep keys in your profile |
+//! | lines to a virtual device | pseudo-terminal, unix socket, standard input and output | TCP on this machine (`tcp:PORT`) |
+//! | a serial port in use | locked with `flock` | the system opens a port once |
+//! | owner of a port | must be the user or root | not checked: any program of this machine may open a port |
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub use unix::*;
+#[cfg(windows)]
+pub use windows::*;

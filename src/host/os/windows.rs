@@ -1,0 +1,63 @@
+//! The Windows side of [`super`].
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::net::{Ipv4Addr, TcpStream};
+use std::os::windows::fs::FileExt as _;
+use std::path::Path;
+
+use serial2::SerialPort;
+
+/// Connection to a virtual device on this machine.
+pub type LocalStream = TcpStream;
+
+/// A new file gets the permissions of its folder; Windows has no mode to set here.
+pub fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+/// Not checked: who can read a file is decided by its folder.
+///
+/// # Errors
+/// There is no such file.
+pub fn open_to_others(path: &Path) -> io::Result<Option<u32>> {
+    std::fs::metadata(path).map(|_| None)
+}
+
+/// Writes all bytes at a place of a file.
+///
+/// # Errors
+/// The disk is full or gone.
+pub fn write_all_at(file: &File, mut bytes: &[u8], mut place: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let count = file.seek_write(bytes, place)?;
+        if count == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        bytes = &bytes[count..];
+        place += count as u64;
+    }
+    Ok(())
+}
+
+/// Connects to `tcp:PORT` of this machine; `None` if it is another kind of name.
+pub fn connect(path: &Path) -> Option<io::Result<LocalStream>> {
+    let port = path.to_str()?.strip_prefix("tcp:")?.parse::<u16>().ok()?;
+    Some(TcpStream::connect((Ipv4Addr::LOCALHOST, port)))
+}
+
+/// Nothing to do: Windows opens a serial port once.
+///
+/// # Errors
+/// None.
+pub fn lock_port(_: &SerialPort) -> io::Result<()> {
+    Ok(())
+}
+
+/// Not checked: Windows ports have no owner.
+///
+/// # Errors
+/// None.
+pub fn other_owner(_: &Path) -> io::Result<Option<u32>> {
+    Ok(None)
+}
