@@ -1,7 +1,7 @@
 //! `cargo xtask lint`: the gates that need no test run.
 //!
 //! Formatting, line lengths, spelling, clippy for every build that ships, documentation without
-//! warnings, and a build with the oldest compiler that Cargo.toml promises.
+//! warnings, and builds for other systems and with the oldest compiler that Cargo.toml promises.
 
 use crate::board::{Board, Profile};
 use crate::{TESTED, cargo, run, say, tools};
@@ -34,7 +34,17 @@ pub fn lint() -> Result<(), String> {
     doc.args(["doc", "--no-deps", "--workspace", "--document-private-items"]);
     doc.env("RUSTDOCFLAGS", "-D warnings");
     run(&mut doc)?;
+    other_systems()?;
     oldest_compiler()
+}
+
+/// Compiles the program for the other systems that it supports; `cargo xtask dist` also links it.
+fn other_systems() -> Result<(), String> {
+    for target in ["x86_64-pc-windows-gnu", "aarch64-apple-darwin"] {
+        tools::target(target)?;
+        run(cargo().args(["check", "--bin", "equipoise", "--target", target]))?;
+    }
+    Ok(())
 }
 
 /// Compiles everything with the `rust-version` of Cargo.toml.
