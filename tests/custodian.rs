@@ -101,7 +101,8 @@ fn provision(line: &Line, key: &Key) -> Result<custodian::Begun, Failure> {
     custodian::provision(&mut line.client(), &plan(), FILE, key)
 }
 
-/// Whichever request or reply is lost, a command is carried out once, and no proof is ever counted as wrong.
+/// Whichever request or reply is lost, a command is carried out once, and no proof is ever counted
+/// as wrong.
 #[test]
 fn commands_survive_a_lost_request_or_reply() {
     for fate in [Fate::RequestLost, Fate::ReplyLost] {

@@ -1,5 +1,6 @@
-//! What the device promises at its serial line: every error of the protocol, exactly once, the custodian's rights, the
-//! lifetime budget, signed reports, and what happens when flash or entropy fail.
+//! What the device promises at its serial line: every error of the protocol, exactly once, the
+//! custodian's rights, the lifetime budget, signed reports, and what happens when flash or entropy
+//! fail.
 
 mod desk;
 
@@ -43,8 +44,9 @@ fn unproved(command: &str) -> String {
 
 // Every word of the protocol's table of errors.
 
+/// `checksum` answers a wrong one and a missing one once a program holds the line.
 #[test]
-fn checksum_answers_a_wrong_one_and_a_missing_one_once_a_program_holds_the_line() {
+fn checksum_answers_wrong_and_missing_ones() {
     let mut desk = Desk::blank(1);
     assert_eq!(desk.ask_plain("HELLO*0000"), "ERR checksum got=0000 expected=49D6");
     assert_eq!(desk.ask_plain("STATUS"), "ERR blank", "a person may leave it out");
@@ -52,8 +54,9 @@ fn checksum_answers_a_wrong_one_and_a_missing_one_once_a_program_holds_the_line(
     assert_eq!(desk.ask_plain("STATUS"), "ERR checksum got=none expected=2DAA");
 }
 
+/// A device that has seen a tag wants checksums also after power up.
 #[test]
-fn a_device_that_has_seen_a_tag_wants_checksums_also_after_power_up() {
+fn a_tag_makes_checksums_required() {
     let mut desk = Desk::running(1, PLAN);
     let untagged = desk.ask("ASSIGN 1 0");
     assert!(untagged.starts_with("ARM 1 "));
@@ -76,15 +79,17 @@ fn syntax_names_the_word_and_what_was_allowed() {
     ]);
 }
 
+/// `length` answers a line of more than 250 characters.
 #[test]
-fn length_answers_a_line_of_more_than_250_characters() {
+fn length_answers_a_line_that_is_too_long() {
     let mut desk = Desk::blank(1);
     assert_eq!(desk.ask_plain(&"x".repeat(251)), "ERR length allowed 250");
     assert!(desk.ask_plain(&"x".repeat(250)).starts_with("ERR syntax"));
 }
 
+/// `order` answers every number but the next and the last with its tag.
 #[test]
-fn order_answers_every_number_but_the_next_and_the_last_with_its_tag() {
+fn order_answers_any_other_number() {
     let mut desk = Desk::running(1, PLAN);
     desk.dialogue(&[("ASSIGN 0 0", "ERR order expected=1"), ("ASSIGN 2 0", "ERR order expected=1")]);
     assert!(desk.assign(1, 0).starts_with("ARM 1 "));
@@ -97,8 +102,9 @@ fn order_answers_every_number_but_the_next_and_the_last_with_its_tag() {
     ]);
 }
 
+/// `feature` answers one that the plan does not have.
 #[test]
-fn feature_answers_one_that_the_plan_does_not_have() {
+fn feature_answers_an_unplanned_one() {
     let mut desk = Desk::running(1, PLAN);
     desk.dialogue(&[
         ("ASSIGN 1 3", "ERR feature got=3 allowed 0..3"),
@@ -108,8 +114,9 @@ fn feature_answers_one_that_the_plan_does_not_have() {
     assert!(desk.assign(1, 2).starts_with("ARM 1 "), "nothing has changed");
 }
 
+/// `range` answers an outcome above the scale and a plan that cannot be.
 #[test]
-fn range_answers_an_outcome_above_the_scale_and_a_plan_that_cannot_be() {
+fn range_answers_bad_outcomes_and_plans() {
     let mut desk = Desk::blank(1);
     desk.ask(&Request::Key(KEY).to_string());
     for (plan, answer) in [
@@ -131,8 +138,9 @@ fn range_answers_an_outcome_above_the_scale_and_a_plan_that_cannot_be() {
     ]);
 }
 
+/// `unknown` answers for patients who are not there.
 #[test]
-fn unknown_answers_for_patients_who_are_not_there() {
+fn unknown_answers_for_unassigned_patients() {
     let mut desk = Desk::running(1, PLAN);
     desk.assign(1, 0);
     desk.dialogue(&[
@@ -142,8 +150,9 @@ fn unknown_answers_for_patients_who_are_not_there() {
     ]);
 }
 
+/// `full` answers when too many wait and when everyone is in.
 #[test]
-fn full_answers_when_too_many_wait_and_when_everyone_is_in() {
+fn full_answers_when_no_patient_fits() {
     let mut desk = Desk::running(1, "PLAN features=3 patients=9 epsilon=1");
     for patient in 1..=8 {
         assert!(desk.assign(patient, 0).starts_with("ARM "));
@@ -156,8 +165,9 @@ fn full_answers_when_too_many_wait_and_when_everyone_is_in() {
     assert_eq!(desk.assign(9, 0), arm);
 }
 
+/// `early` answers a report before there is an estimate.
 #[test]
-fn early_answers_a_report_before_there_is_an_estimate() {
+fn early_answers_a_report_without_estimate() {
     let mut desk = Desk::running(1, PLAN);
     assert_eq!(desk.ask("REPORT"), "ERR early no estimate yet");
 }
@@ -188,8 +198,9 @@ fn blank_answers_whatever_needs_a_trial() {
     assert_eq!(desk.order("ERASE"), "OK", "there is nothing to erase");
 }
 
+/// `locked` answers a second plan and the custodian after three wrong proofs.
 #[test]
-fn locked_answers_a_second_plan_and_the_custodian_after_three_wrong_proofs() {
+fn locked_answers_second_plan_and_wrong_proofs() {
     let mut desk = Desk::running(1, PLAN);
     assert_eq!(desk.order("PLAN features=1 patients=20 epsilon=1"), "ERR locked trial until=ERASE");
     for _ in 0..3 {
@@ -204,7 +215,8 @@ fn locked_answers_a_second_plan_and_the_custodian_after_three_wrong_proofs() {
     assert_eq!(desk.order("CLOSE"), "OK");
 }
 
-/// A right proof starts the count of wrong ones anew, and a command that proves nothing is not counted.
+/// A right proof starts the count of wrong ones anew, and a command that proves nothing is not
+/// counted.
 #[test]
 fn only_wrong_proofs_in_a_row_lock() {
     let mut desk = Desk::running(1, PLAN);
@@ -231,8 +243,9 @@ fn auth_answers_custodian_commands_without_one() {
     }
 }
 
+/// `budget` answers a plan beyond the lifetime budget and survives erase and power loss.
 #[test]
-fn budget_answers_a_plan_beyond_the_lifetime_budget_and_survives_erase_and_power_loss() {
+fn budget_answers_and_survives_erase() {
     let mut desk = Desk::running(1, "PLAN features=1 patients=4 epsilon=20");
     for spent in [20, 40, 60, 80] {
         assert!(desk.ask("STATUS").ends_with(&format!(" spent={spent}.000000 left={}.000000", 100 - spent)));
@@ -252,8 +265,9 @@ fn budget_answers_a_plan_beyond_the_lifetime_budget_and_survives_erase_and_power
     assert!(desk.order("PLAN features=1 patients=4 epsilon=333333/1000000").starts_with("OK trial="));
 }
 
+/// `storage` answers everything but `HELLO` once the flash has failed and power up helps.
 #[test]
-fn storage_answers_everything_but_hello_once_the_flash_has_failed_and_power_up_helps() {
+fn storage_answers_until_power_up() {
     for (seed, tear) in [Tear::None, Tear::All, Tear::Alternating].into_iter().enumerate() {
         storage_fails(seed as u64, tear);
     }
@@ -277,8 +291,9 @@ fn storage_fails(seed: u64, tear: Tear) {
     assert!(next.starts_with("ARM 2 "), "{next} {:?}", desk.flash.0.borrow().misuse());
 }
 
+/// A flash that makes no sense is a fault and is left as it is.
 #[test]
-fn a_flash_that_makes_no_sense_is_a_fault_and_is_left_as_it_is() {
+fn a_senseless_flash_is_left_as_it_is() {
     let flash = Flash::new();
     flash.0.borrow_mut().damage(0, 0x1234);
     flash.0.borrow_mut().damage(3 * 1024, 0x5678);
@@ -293,8 +308,9 @@ fn a_flash_that_makes_no_sense_is_a_fault_and_is_left_as_it_is() {
     assert!(desk.flash.0.borrow().bytes() == before);
 }
 
+/// `entropy` answers every new patient after the source has failed.
 #[test]
-fn entropy_answers_every_new_patient_after_the_source_has_failed() {
+fn entropy_answers_new_patients_for_good() {
     let mut desk = Desk::<_>::on(Flash::new(), Dying(Repeatable::new(1), 1024 + 4));
     desk.provision(PLAN);
     let mut assigned = 0;
@@ -313,8 +329,9 @@ fn entropy_answers_every_new_patient_after_the_source_has_failed() {
     assert_eq!(desk.order("CLOSE"), "OK");
 }
 
+/// A source dead at power up leaves `HELLO` and status.
 #[test]
-fn a_source_dead_at_power_up_leaves_hello_and_status() {
+fn a_dead_source_leaves_hello_and_status() {
     let mut desk = Desk::running(1, PLAN);
     let arm = desk.assign(1, 0);
     let mut dead = Desk::<_>::on(desk.flash.clone(), Dying(Repeatable::new(1), 100));
@@ -331,8 +348,9 @@ fn a_source_dead_at_power_up_leaves_hello_and_status() {
 
 // Exactly once.
 
+/// A repeated `ASSIGN` gives the stored arm whatever its feature also after power loss.
 #[test]
-fn a_repeated_assign_gives_the_stored_arm_whatever_its_feature_also_after_power_loss() {
+fn a_repeated_assign_gives_the_stored_arm() {
     let mut desk = Desk::running(1, PLAN);
     for patient in 1..=8 {
         let arm = desk.assign(patient, 0);
@@ -345,8 +363,9 @@ fn a_repeated_assign_gives_the_stored_arm_whatever_its_feature_also_after_power_
     assert!(desk.ask("STATUS").contains("assigned=8 resolved=0 waiting=8 capacity=8 "));
 }
 
+/// A device switched off after every request goes on and on.
 #[test]
-fn a_device_switched_off_after_every_request_goes_on_and_on() {
+fn a_power_cut_after_every_request_is_harmless() {
     let mut desk = Desk::running(1, "PLAN features=3 patients=200 epsilon=1");
     for patient in 1..=200 {
         assert!(desk.assign(patient, patient % 3).starts_with("ARM "), "{patient}");
@@ -558,7 +577,8 @@ fn finished(desk: &mut Desk) -> Vec<String> {
     desk.ask("REPORT").lines().map(str::to_string).collect()
 }
 
-/// A terminal without the key can resolve every patient, but not end the trial; a plan can let the trial end itself.
+/// A terminal without the key can resolve every patient, but not end the trial; a plan can let the
+/// trial end itself.
 #[test]
 fn the_closing_look_needs_the_custodian() {
     for (close, phase) in [("", "measure"), (" close=custodian", "measure"), (" close=auto", "closed")] {
@@ -600,8 +620,9 @@ fn verifies(report: &[String], plan: &str) -> bool {
     mac.finish(count, assigned, resolved) == told && usize::from(count) == rows.len()
 }
 
+/// A report is signed and no row can be changed left out or moved to another trial.
 #[test]
-fn a_report_is_signed_and_no_row_can_be_changed_left_out_or_moved_to_another_trial() {
+fn a_report_cannot_be_forged() {
     let mut desk = Desk::running(1, PLAN);
     let report = finished(&mut desk);
     assert_eq!(report.len(), 4);
@@ -622,8 +643,9 @@ fn a_report_is_signed_and_no_row_can_be_changed_left_out_or_moved_to_another_tri
     assert!(!verifies(&second, PLAN), "the same plan, another trial");
 }
 
+/// A trial closed in its first half reports no rows.
 #[test]
-fn a_trial_closed_in_its_first_half_reports_no_rows() {
+fn a_trial_closed_early_has_an_end() {
     let mut desk = Desk::running(1, PLAN);
     desk.assign(1, 0);
     desk.order("CLOSE");
@@ -632,8 +654,9 @@ fn a_trial_closed_in_its_first_half_reports_no_rows() {
     assert!(verifies(&[report], PLAN));
 }
 
+/// A `dp-conse` trial says that its bound is unproven.
 #[test]
-fn a_dp_conse_trial_says_that_its_bound_is_unproven() {
+fn dp_conse_claims_unproven() {
     let mut desk = Desk::blank(1);
     desk.ask(&Request::Key(KEY).to_string());
     let planned = desk.order("PLAN design=dp-conse features=3 patients=20 epsilon=1");
@@ -648,8 +671,9 @@ fn a_dp_conse_trial_says_that_its_bound_is_unproven() {
 
 // Looks and idle time.
 
+/// What is sent does not depend on how long the line was idle.
 #[test]
-fn what_is_sent_does_not_depend_on_how_long_the_line_was_idle() {
+fn idle_time_changes_no_reply() {
     let transcript = |rests: fn(u32) -> usize| {
         let mut desk = Desk::running(9, "PLAN features=3 patients=60 epsilon=1 reports=2 close=auto");
         let mut sent = Vec::new();
@@ -674,8 +698,9 @@ fn what_is_sent_does_not_depend_on_how_long_the_line_was_idle() {
     assert_eq!(transcript(|patient| patient as usize % 3), hasty);
 }
 
+/// The noise is drawn and the look done before the next request.
 #[test]
-fn the_noise_is_drawn_and_the_look_done_before_the_next_request() {
+fn rest_draws_noise_and_looks() {
     use equipoise::device::Rest;
     let mut desk = Desk::running(1, "PLAN features=3 patients=4 epsilon=1");
     let drawn = (0..4).map(|_| desk.device.rest()).filter(|rest| *rest == Rest::Drew).count();
@@ -688,8 +713,9 @@ fn the_noise_is_drawn_and_the_look_done_before_the_next_request() {
     assert!(desk.ask("STATUS").contains("phase=measure looks=1 next-look=close"));
 }
 
+/// Every patient costs one sample and every look a new seed.
 #[test]
-fn every_patient_costs_one_sample_and_every_look_a_new_seed() {
+fn samples_per_patient_and_look() {
     let taken = Rc::new(Cell::new(0));
     let mut desk = Desk::<_>::on(Flash::new(), Counting(Repeatable::new(1), Rc::clone(&taken)));
     desk.provision(PLAN);
@@ -704,8 +730,9 @@ fn every_patient_costs_one_sample_and_every_look_a_new_seed() {
     }
 }
 
+/// An outcome and a loss cost the same flash work.
 #[test]
-fn an_outcome_and_a_loss_cost_the_same_flash_work() {
+fn outcome_and_loss_cost_the_same_work() {
     let work = |request: fn(u32) -> String| {
         let mut desk = Desk::running(1, "PLAN features=3 patients=200 epsilon=1");
         let mut operations = Vec::new();

@@ -1,9 +1,10 @@
-//! Arbitrary bytes on the line and arbitrary bytes on flash: no panic, and every line has its answer.
+//! Arbitrary bytes on the line and arbitrary bytes on flash: no panic, and every line has its
+//! answer.
 //!
-//! Inputs are random bytes and mutations of real lines and images, from a fixed seed. A short run belongs to the
-//! ordinary tests; `EQUIPOISE_FUZZ_INPUTS=10000000 cargo test --release --test fuzz` is the long one, and
-//! `EQUIPOISE_FUZZ_SEED` moves it to other inputs. Of the inputs 80 % go to framing and parsing, 15 % to the device, and
-//! 5 % are flash images.
+//! Inputs are random bytes and mutations of real lines and images, from a fixed seed. A short run
+//! belongs to the ordinary tests; `EQUIPOISE_FUZZ_INPUTS=10000000 cargo test --release --test fuzz`
+//! is the long one, and `EQUIPOISE_FUZZ_SEED` moves it to other inputs. Of the inputs 80 % go to
+//! framing and parsing, 15 % to the device, and 5 % are flash images.
 
 mod desk;
 
@@ -86,7 +87,8 @@ impl Fuzz {
         (0..self.below(limit)).map(|_| self.0.next_u32() as u8).collect()
     }
 
-    /// A line without line end: garbage, or a real one with some damage; often with a checksum that is right.
+    /// A line without line end: garbage, or a real one with some damage; often with a checksum that
+    /// is right.
     fn line(&mut self) -> Vec<u8> {
         if self.below(10) == 0 {
             return self.bytes(200);
@@ -118,8 +120,9 @@ impl Fuzz {
     }
 }
 
+/// Framing and parsing take any bytes and read back what they write.
 #[test]
-fn framing_and_parsing_take_any_bytes_and_read_back_what_they_write() {
+fn framing_and_parsing_take_any_bytes() {
     let mut fuzz = Fuzz::new(1);
     let mut framer = Framer::new();
     let (mut requests, mut replies) = (0, 0);
@@ -158,8 +161,9 @@ fn proved(desk: &mut Desk, command: &str) -> Vec<u8> {
     sealed(&format!("{command} proof={}", Hex(&proof))).into_bytes()
 }
 
+/// The device answers any line with lines of the protocol.
 #[test]
-fn the_device_answers_any_line_with_lines_of_the_protocol() {
+fn the_device_answers_any_line() {
     let mut fuzz = Fuzz::new(2);
     let (mut desk, mut trials) = (Desk::blank(1), 0);
     for input in 0..inputs(15) {
@@ -232,8 +236,9 @@ fn images() -> Vec<Vec<u8>> {
     images
 }
 
+/// Any flash image is mounted or refused and never crashes the device.
 #[test]
-fn any_flash_image_is_mounted_or_refused_and_never_crashes_the_device() {
+fn any_flash_image_is_mounted_or_refused() {
     let mut fuzz = Fuzz::new(3);
     let images = images();
     let mut mounted = 0;

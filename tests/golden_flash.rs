@@ -1,9 +1,10 @@
-//! Golden flash images: a device of every released version, in the middle of a trial, as its flash was read out.
+//! Golden flash images: a device of every released version, in the middle of a trial, as its flash
+//! was read out.
 //!
-//! `tests/golden/VERSION-DESIGN.flash` is the flash of a micro:bit v1 (64 pages of 1 KB, the blank end cut off),
-//! written by the `Device` of that version. `VERSION-DESIGN.txt` says what that device answered after its next
-//! power-up. Images are added, never edited. A version of which there is no image yet gets one with
-//! `EQUIPOISE_GOLDEN=write cargo test --test golden_flash`.
+//! `tests/golden/VERSION-DESIGN.flash` is the flash of a micro:bit v1 (64 pages of 1 KB, the blank
+//! end cut off), written by the `Device` of that version. `VERSION-DESIGN.txt` says what that
+//! device answered after its next power-up. Images are added, never edited. A version of which
+//! there is no image yet gets one with `EQUIPOISE_GOLDEN=write cargo test --test golden_flash`.
 
 #[path = "desk/mod.rs"]
 mod desk;

@@ -1,6 +1,7 @@
-//! The exact bytes of every request and reply of protocol version 2, and of the lines of version 1 that mean the same.
-//! Lines are added, never edited: a device in a hospital and a terminal of another year must understand each other, or
-//! refuse each other by name. Checksums and MACs were computed by another program.
+//! The exact bytes of every request and reply of protocol version 2, and of the lines of version 1
+//! that mean the same. Lines are added, never edited: a device in a hospital and a terminal of
+//! another year must understand each other, or refuse each other by name. Checksums and MACs were
+//! computed by another program.
 
 use equipoise::design::Arm;
 use equipoise::device::auth::CustodianKey;
@@ -33,8 +34,9 @@ fn wrong(line: &[u8]) -> Refusal<'static> {
     Request::parse(line).unwrap_err().into()
 }
 
+/// Every request is written and read as these bytes.
 #[test]
-fn every_request_is_written_and_read_as_these_bytes() {
+fn requests_are_these_bytes() {
     let small = plan("features=10 patients=20000 epsilon=1");
     for (request, bytes) in [
         (Request::Hello, "HELLO*49D6\n"),
@@ -72,8 +74,9 @@ fn every_request_is_written_and_read_as_these_bytes() {
     }
 }
 
+/// Custodian commands carry their proof as these bytes.
 #[test]
-fn custodian_commands_carry_their_proof_as_these_bytes() {
+fn commands_with_proof_are_these_bytes() {
     let small = plan("features=10 patients=20000 epsilon=1");
     for (request, bytes) in [
         (
@@ -101,8 +104,9 @@ fn custodian_commands_carry_their_proof_as_these_bytes() {
     }
 }
 
+/// Every reply is written and read as these bytes.
 #[test]
-fn every_reply_is_written_and_read_as_these_bytes() {
+fn replies_are_these_bytes() {
     let custody = Some((true, Micro(99_000_000)));
     let (largest, most) = (10_000_000, 65_535);
     for (reply, bytes) in [
@@ -241,7 +245,8 @@ fn every_reply_is_written_and_read_as_these_bytes() {
     }
 }
 
-/// Lines of version 1 whose form has changed: they are refused, and the device that sent them is told by its version.
+/// Lines of version 1 whose form has changed: they are refused, and the device that sent them is
+/// told by its version.
 #[test]
 fn changed_lines_of_version_1_are_refused() {
     for bytes in [
@@ -269,8 +274,9 @@ fn changed_lines_of_version_1_are_refused() {
     assert!(Request::parse(answer.as_bytes()).is_err());
 }
 
+/// Every refusal is written as these bytes and read as word and detail.
 #[test]
-fn every_refusal_is_written_as_these_bytes_and_read_as_word_and_detail() {
+fn refusals_are_these_bytes() {
     let mut words = Vec::new();
     for (refusal, bytes) in [
         (
@@ -374,8 +380,9 @@ fn refusals_of_version_1_are_read() {
     }
 }
 
+/// Numbers are read and written over their whole range.
 #[test]
-fn numbers_are_read_and_written_over_their_whole_range() {
+fn numbers_over_their_whole_range() {
     let tens = (0..10).map(|power| 10_u32.pow(power));
     let numbers = tens.flat_map(|ten| [ten - 1, ten, ten + 1, 9 * (ten / 10), 4 * ten.min(1_000_000_000)]);
     for number in numbers.chain([12_345, 987_654_321, u32::MAX - 1, u32::MAX]) {
@@ -404,8 +411,9 @@ fn numbers_are_read_and_written_over_their_whole_range() {
     }
 }
 
+/// A tag has eight hex digits of either case and nothing follows it.
 #[test]
-fn a_tag_has_eight_hex_digits_of_either_case_and_nothing_follows_it() {
+fn tags_have_eight_hex_digits() {
     let tagged = |tag| Request::Assign { patient: 1, feature: 2, tag };
     for (text, tag) in [("0aB9cDeF", Some(Tag(0x0ab9_cdef))), ("ffffffff", Some(Tag(u32::MAX))), ("", None)] {
         assert_eq!(Request::parse(format!("ASSIGN 1 2 {text}").as_bytes()), Ok(tagged(tag)));
@@ -452,7 +460,7 @@ fn every_plan_fits_a_line() {
 
 /// Computed by another program from the header of `equipoise::wire`.
 #[test]
-fn proofs_and_the_mac_of_a_report_are_these_bytes() {
+fn proofs_and_report_macs_are_these_bytes() {
     let key = CustodianKey::new(counting());
     let close = b"868e9f5e39f316339c112ab7fafef7657b66b72c5e727b7649279f40334c28e0";
     assert_eq!(Some(key.proof(&[0xA5; 16], TRIAL, b"CLOSE")), unhex(close));

@@ -1,12 +1,15 @@
-//! Whatever the line does to the bytes, a terminal that repeats its requests and the device agree in the end: on every
-//! arm, on every count, and on every outcome in the ledger. Nothing is assigned twice.
+//! Whatever the line does to the bytes, a terminal that repeats its requests and the device agree
+//! in the end: on every arm, on every count, and on every outcome in the ledger. Nothing is
+//! assigned twice.
 //!
-//! Every trial is run twice with the same seed: once over a clean line, once over a noisy one. The arms that the terminal
-//! noted, every arm that the device ever sent, and the final signed report must be the same in both. That the reports
-//! agree means that every patient's feature, arm and outcome was taken once and as sent.
+//! Every trial is run twice with the same seed: once over a clean line, once over a noisy one. The
+//! arms that the terminal noted, every arm that the device ever sent, and the final signed report
+//! must be the same in both. That the reports agree means that every patient's feature, arm and
+//! outcome was taken once and as sent.
 //!
-//! A checksum of 16 bits lets one corrupted line in 65,536 pass, less those that are no request any more or name the wrong
-//! patient. The noise is the same in every run, so the number that did pass is printed, and is what it is.
+//! A checksum of 16 bits lets one corrupted line in 65,536 pass, less those that are no request any
+//! more or name the wrong patient. The noise is the same in every run, so the number that did pass
+//! is printed, and is what it is.
 
 mod desk;
 
@@ -26,7 +29,8 @@ fn p(probability: f64) -> u32 {
     (probability * f64::from(u32::MAX)) as u32
 }
 
-/// Noise of a bit error rate; at 1e-1, where no whole line would ever get through, in every second transmission.
+/// Noise of a bit error rate; at 1e-1, where no whole line would ever get through, in every second
+/// transmission.
 fn badness(bit_errors: f64) -> Badness {
     let burst = if bit_errors < 0.05 { 1.0 } else { 0.5 };
     let bytes = p(bit_errors / 2.0);
@@ -179,22 +183,26 @@ fn trials(bit_errors: f64, seeds: std::ops::Range<u64>) {
     );
 }
 
+/// Terminal and device agree at one bit error in 10,000.
 #[test]
-fn terminal_and_device_agree_at_one_bit_error_in_10_000() {
+fn agreement_at_one_bit_error_in_10_000() {
     trials(1e-4, 0..4000);
 }
 
+/// Terminal and device agree at one bit error in 1,000.
 #[test]
-fn terminal_and_device_agree_at_one_bit_error_in_1_000() {
+fn agreement_at_one_bit_error_in_1_000() {
     trials(1e-3, 10_000..13_500);
 }
 
+/// Terminal and device agree at one bit error in 100.
 #[test]
-fn terminal_and_device_agree_at_one_bit_error_in_100() {
+fn agreement_at_one_bit_error_in_100() {
     trials(1e-2, 20_000..21_500);
 }
 
+/// Terminal and device agree at one bit error in 10 every second time.
 #[test]
-fn terminal_and_device_agree_at_one_bit_error_in_10_every_second_time() {
+fn agreement_at_one_bit_error_in_10() {
     trials(1e-1, 30_000..31_500);
 }

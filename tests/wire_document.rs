@@ -1,4 +1,5 @@
-//! `docs/wire.md` against the code: every test vector, every dialogue, every word and every limit in it.
+//! `docs/wire.md` against the code: every test vector, every dialogue, every word and every limit
+//! in it.
 
 mod desk;
 
@@ -101,7 +102,8 @@ fn matches(reply: &str, form: &str) -> bool {
     got.len() == want.len() && got.iter().zip(&want).all(same)
 }
 
-/// The dialogues take place on one device, one after the other. What a reply calls `<arm>` stays the same arm.
+/// The dialogues take place on one device, one after the other. What a reply calls `<arm>` stays
+/// the same arm.
 #[test]
 fn dialogues_are_what_a_device_says() {
     let mut desk = Desk::blank(1);

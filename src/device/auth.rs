@@ -1,18 +1,20 @@
 //! The custodian's key, and the authorization of one custodian command at a time.
 //!
-//! **Key.** 32 bytes, stored on flash and never sent by the device. A device without one takes the first that comes;
-//! another one only with a proof under the old one.
+//! **Key.** 32 bytes, stored on flash and never sent by the device. A device without one takes the
+//! first that comes; another one only with a proof under the old one.
 //!
-//! **Proof.** `AUTH` draws a nonce of 16 random bytes. The next request, if it is a custodian command (`KEY`, `PLAN`,
-//! `CLOSE`, `ERASE`), carries an HMAC-SHA256 under the key over the nonce, the trial's id and its own words. So a
-//! proof cannot be spent on another command, other parameters or another trial. A nonce is void after any
-//! well-formed request, accepted or refused, after [`NONCE_SECONDS`] and when the terminal hangs up; a line
-//! that is no request (noise) leaves it as it is. Proofs are compared in constant time.
+//! **Proof.** `AUTH` draws a nonce of 16 random bytes. The next request, if it is a custodian
+//! command (`KEY`, `PLAN`, `CLOSE`, `ERASE`), carries an HMAC-SHA256 under the key over the nonce,
+//! the trial's id and its own words. So a proof cannot be spent on another command, other
+//! parameters or another trial. A nonce is void after any well-formed request, accepted or refused,
+//! after [`NONCE_SECONDS`] and when the terminal hangs up; a line that is no request (noise) leaves
+//! it as it is. Proofs are compared in constant time.
 //!
 //! **Time.** The core has no clock. The board calls [`super::Device::tick`] once a second.
 //!
-//! **Lock-out.** Three wrong proofs without a right one between them lock custodian commands until power-up. A command
-//! without proof, or without a nonce, is refused and not counted: it guesses nothing.
+//! **Lock-out.** Three wrong proofs without a right one between them lock custodian commands until
+//! power-up. A command without proof, or without a nonce, is refused and not counted: it guesses
+//! nothing.
 
 use core::fmt;
 
@@ -61,13 +63,15 @@ impl CustodianKey {
         self.mac().chain_update(nonce).chain_update(trial.0).chain_update(text)
     }
 
-    /// The proof for a request of these words to the device with this trial ([`TrialId::NONE`] if it is blank).
+    /// The proof for a request of these words to the device with this trial ([`TrialId::NONE`] if
+    /// it is blank).
     #[must_use]
     pub fn proof(&self, nonce: &[u8; NONCE_BYTES], trial: TrialId, text: &[u8]) -> Proof {
         self.over(nonce, trial, text).finalize().into_bytes().into()
     }
 
-    /// The key under which reports are signed: checking a report does not take the custodian's rights.
+    /// The key under which reports are signed: checking a report does not take the custodian's
+    /// rights.
     #[must_use]
     pub fn report_key(&self) -> Self {
         Self(self.mac().chain_update(REPORT_LABEL).finalize().into_bytes().into())
@@ -122,8 +126,8 @@ impl Session {
         }
     }
 
-    /// Whether the evidence is right for a command to the device with this trial: `auth` if not, `locked` after three
-    /// wrong proofs.
+    /// Whether the evidence is right for a command to the device with this trial: `auth` if not,
+    /// `locked` after three wrong proofs.
     pub(super) fn authorize(
         &mut self,
         key: &CustodianKey,

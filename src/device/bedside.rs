@@ -23,7 +23,8 @@ where
         }
         let (plan, expected) = (trial.plan(), trial.assigned() + 1);
         let known = u8::try_from(feature).unwrap_or(u8::MAX);
-        // First what would be wrong with any patient, then with this number, then with this feature.
+        // First what would be wrong with any patient, then with this number, then with this
+        // feature.
         match trial.admits(known) {
             Err(TrialError::Closed) => return Err(Refusal::Closed),
             Err(TrialError::Complete) => return Err(Refusal::Full { patients: plan.patients() }),

@@ -1,13 +1,15 @@
-//! What the custodian does: sets the key, plans, closes and erases trials; and the device's lifetime budget.
+//! What the custodian does: sets the key, plans, closes and erases trials; and the device's
+//! lifetime budget.
 //!
-//! Every command needs the custodian's proof ([`super::auth`]), but for the first key of a device. Each can be repeated
-//! with a fresh proof: a second `PLAN` of the same trial before its first patient, a second `CLOSE` and a second `ERASE`
-//! are acknowledged and change nothing.
+//! Every command needs the custodian's proof ([`super::auth`]), but for the first key of a device.
+//! Each can be repeated with a fresh proof: a second `PLAN` of the same trial before its first
+//! patient, a second `CLOSE` and a second `ERASE` are acknowledged and change nothing.
 //!
-//! **Lifetime budget.** A patient who takes part in several trials of one device loses the sum of their epsilons, so the
-//! device adds up what its plans spend, in millionths, each rounded up, and refuses a plan that would carry the sum
-//! beyond [`LIFETIME_BUDGET`]. It is charged when a plan is accepted and survives `ERASE`. For `dp-conse` it counts
-//! the epsilon of the plan, which is what the paper claims and not what an audit finds.
+//! **Lifetime budget.** A patient who takes part in several trials of one device loses the sum of
+//! their epsilons, so the device adds up what its plans spend, in millionths, each rounded up, and
+//! refuses a plan that would carry the sum beyond [`LIFETIME_BUDGET`]. It is charged when a plan is
+//! accepted and survives `ERASE`. For `dp-conse` it counts the epsilon of the plan, which is what
+//! the paper claims and not what an audit finds.
 
 use super::Answer;
 use super::auth::{CustodianKey, Evidence};
@@ -58,7 +60,8 @@ impl Custody {
         Micro(LIFETIME_BUDGET.saturating_sub(self.spent) as i32)
     }
 
-    /// The budget spent after a plan of this epsilon; `budget` if that is more than the lifetime budget.
+    /// The budget spent after a plan of this epsilon; `budget` if that is more than the lifetime
+    /// budget.
     fn charged(&self, epsilon: Ratio) -> Result<u32, Refusal<'static>> {
         let cost = (u64::from(epsilon.num()) * MILLION).div_ceil(u64::from(epsilon.den()));
         match u32::try_from(u64::from(self.spent) + cost) {
@@ -67,7 +70,8 @@ impl Custody {
         }
     }
 
-    /// The stored form: 1 and the key or 33 zeros, the budget spent, little-endian, and a 0 to make it even.
+    /// The stored form: 1 and the key or 33 zeros, the budget spent, little-endian, and a 0 to make
+    /// it even.
     #[must_use]
     pub fn encode(&self) -> [u8; CUSTODY_BYTES] {
         let mut bytes = [0; CUSTODY_BYTES];

@@ -1,16 +1,18 @@
 //! Where the device's chance comes from: two ChaCha20 streams.
 //!
-//! **Two streams**, so that what a patient is given does not depend on how long the line was idle: coins and names come
-//! from one, noise - which is drawn ahead whenever there is time - from the other. Within each the order of draws is
-//! fixed by the requests alone.
+//! **Two streams**, so that what a patient is given does not depend on how long the line was idle:
+//! coins and names come from one, noise - which is drawn ahead whenever there is time - from the
+//! other. Within each the order of draws is fixed by the requests alone.
 //!
-//! **Seeding.** At every power-up from [`super::health::START_SAMPLES`] samples of the entropy source, behind its
-//! health tests. No seed and no state is ever stored, so no draw can come twice: a power cut forgets the generator,
-//! and what it had drawn without its being on flash was never used.
+//! **Seeding.** At every power-up from [`super::health::START_SAMPLES`] samples of the entropy
+//! source, behind its health tests. No seed and no state is ever stored, so no draw can come twice:
+//! a power cut forgets the generator, and what it had drawn without its being on flash was never
+//! used.
 //!
-//! **Reseeding** at every look: the new seed is SHA-256 of 32 bytes of the old generator and 32 fresh samples. The old
-//! state is gone, so a device seized after a look does not hold what would recompute the noise of that look. A
-//! source that has failed adds nothing; the generator then goes on from its own output (and patients are refused).
+//! **Reseeding** at every look: the new seed is SHA-256 of 32 bytes of the old generator and 32
+//! fresh samples. The old state is gone, so a device seized after a look does not hold what would
+//! recompute the noise of that look. A source that has failed adds nothing; the generator then goes
+//! on from its own output (and patients are refused).
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;

@@ -1,22 +1,23 @@
 //! Is the entropy source alive? Health tests over its raw samples.
 //!
-//! A source gives bytes ([`Entropy::sample`]). Raw, before any correction of bias, which would hide a failing
-//! source from the tests. We take each byte to hold at least H = 4 bits of min-entropy, half of what a perfect source
-//! has. Every sample passes these tests, at start and ever
-//! after, and a failure is final until power-up.
+//! A source gives bytes ([`Entropy::sample`]). Raw, before any correction of bias, which would hide
+//! a failing source from the tests. We take each byte to hold at least H = 4 bits of min-entropy,
+//! half of what a perfect source has. Every sample passes these tests, at start and ever after, and
+//! a failure is final until power-up.
 //!
-//! * **Repetition count** (NIST SP 800-90B, 4.4.1): C = 1 + ceil(30/H) = 9 equal samples in a row. A good source does
-//!   this with probability at most 2^-30 at any sample.
-//! * **Adaptive proportion** (4.4.2): in windows of W = 512 samples, the first one must not come 71 times or more: 1 plus
-//!   the critical value of Binomial(512, 2^-H) at 1 - 2^-30.
-//! * **Stuck bits** (ours; the two above are blind to them): in 64 samples every one of the eight bits must have been
-//!   both 0 and 1. A fair bit fails with probability 2^-63, all eight together 2^-60.
-//! * **At start** (4.3) 1,024 samples are tested before the first is used; a perfect source fails about once in 2^20
-//!   starts, and a new start helps. The samples are then used: SHA-256 of all of them is the generator's first seed
-//!   (4,096 bits of assessed entropy, 256 needed).
+//! * **Repetition count** (NIST SP 800-90B, 4.4.1): C = 1 + ceil(30/H) = 9 equal samples in a row.
+//!   A good source does this with probability at most 2^-30 at any sample.
+//! * **Adaptive proportion** (4.4.2): in windows of W = 512 samples, the first one must not come 71
+//!   times or more: 1 plus the critical value of Binomial(512, 2^-H) at 1 - 2^-30.
+//! * **Stuck bits** (ours; the two above are blind to them): in 64 samples every one of the eight
+//!   bits must have been both 0 and 1. A fair bit fails with probability 2^-63, all eight together
+//!   2^-60.
+//! * **At start** (4.3) 1,024 samples are tested before the first is used; a perfect source fails
+//!   about once in 2^20 starts, and a new start helps. The samples are then used: SHA-256 of all of
+//!   them is the generator's first seed (4,096 bits of assessed entropy, 256 needed).
 //!
-//! Afterwards one sample is drawn and tested for every patient, so that a source that dies is found out within nine
-//! patients, and [`RESEED_SAMPLES`] at every look (see [`super::generator`]).
+//! Afterwards one sample is drawn and tested for every patient, so that a source that dies is found
+//! out within nine patients, and [`RESEED_SAMPLES`] at every look (see [`super::generator`]).
 
 use sha2::{Digest, Sha256};
 
@@ -26,7 +27,8 @@ pub trait Entropy {
     fn sample(&mut self) -> Option<u8>;
 }
 
-/// A source that gives the same samples for the same seed: for simulation and test builds, never for patients.
+/// A source that gives the same samples for the same seed: for simulation and test builds, never
+/// for patients.
 #[cfg(any(feature = "host", feature = "seeded"))]
 #[derive(Debug)]
 pub struct Repeatable(chacha20::ChaCha20Rng);
@@ -206,8 +208,9 @@ mod tests {
         assert_eq!(lifetime(|i, byte| (i <= 500).then_some(byte)), 500);
     }
 
+    /// A seed depends on what was before and on every sample.
     #[test]
-    fn a_seed_depends_on_what_was_before_and_on_every_sample() {
+    fn a_seed_depends_on_every_sample() {
         let seed = |old: &[u8], samples, flip: usize| {
             let spoil = move |i: usize, byte: u8| Some(if i == flip { byte ^ 1 } else { byte });
             Monitored::new(Spoilt(Xoshiro256PlusPlus::seed_from_u64(1), 0, spoil)).seed(old, samples)

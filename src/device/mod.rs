@@ -1,30 +1,34 @@
-//! The whole device behind its serial line: firmware, virtual board and tests call [`Device::handle_line`].
+//! The whole device behind its serial line: firmware, virtual board and tests call
+//! [`Device::handle_line`].
 //!
 //! # Guarantees
-//! * **Decide, make durable, answer.** A request is on flash before it is answered. A request that was not answered is
-//!   either carried out in full or not at all, and can be sent again.
-//! * **Exactly once.** A repeated `ASSIGN` with the tag of the last patient gives the stored arm, also after power loss;
-//!   the feature of a repeat is never compared. A repeated `OUTCOME` or `LOST` is acknowledged and changes nothing; so is
-//!   one that comes after the close, because the close may have come between an outcome and its repeat. Custodian
-//!   commands are repeated with a fresh proof ([`custodian`]).
-//! * **An error changes nothing**, but for a wrong proof, which is counted, and the nonce, which is void ([`auth`]).
-//! * **A reply says nothing about past patients**: it depends on the request, on public counts and on the noisy ledger.
-//!   A loss costs the same flash work as an outcome.
-//! * **Looks** are done and durable before the next request is read, or earlier, in [`Device::rest`]; what is sent does
-//!   not depend on how long the line was idle. A look is one atomic commit: after a power cut it either counts or was
-//!   never seen by anyone.
+//! * **Decide, make durable, answer.** A request is on flash before it is answered. A request that
+//!   was not answered is either carried out in full or not at all, and can be sent again.
+//! * **Exactly once.** A repeated `ASSIGN` with the tag of the last patient gives the stored arm,
+//!   also after power loss; the feature of a repeat is never compared. A repeated `OUTCOME` or
+//!   `LOST` is acknowledged and changes nothing; so is one that comes after the close, because the
+//!   close may have come between an outcome and its repeat. Custodian commands are repeated with a
+//!   fresh proof ([`custodian`]).
+//! * **An error changes nothing**, but for a wrong proof, which is counted, and the nonce, which is
+//!   void ([`auth`]).
+//! * **A reply says nothing about past patients**: it depends on the request, on public counts and
+//!   on the noisy ledger. A loss costs the same flash work as an outcome.
+//! * **Looks** are done and durable before the next request is read, or earlier, in
+//!   [`Device::rest`]; what is sent does not depend on how long the line was idle. A look is one
+//!   atomic commit: after a power cut it either counts or was never seen by anyone.
 //!
 //! # Failures
-//! A flash that cannot be mounted, or an error while writing, puts the device into `fault` until power-up: memory may
-//! be ahead of flash, so nothing may be answered from it. It then says so in `HELLO` and refuses everything else.
-//! A flash written by a firmware with another state version, or another journal format, is not touched: the state is
-//! `foreign`, `HELLO` says which version is stored, and everything else is refused.
-//! An entropy source that fails at start leaves no generator: only `HELLO` and `STATUS` are answered. One that fails
-//! later ([`health`]) stops new patients; the rest goes on with the generator it has.
+//! A flash that cannot be mounted, or an error while writing, puts the device into `fault` until
+//! power-up: memory may be ahead of flash, so nothing may be answered from it. It then says so in
+//! `HELLO` and refuses everything else. A flash written by a firmware with another state version,
+//! or another journal format, is not touched: the state is `foreign`, `HELLO` says which version is
+//! stored, and everything else is refused. An entropy source that fails at start leaves no
+//! generator: only `HELLO` and `STATUS` are answered. One that fails later ([`health`]) stops new
+//! patients; the rest goes on with the generator it has.
 //!
 //! # Memory
-//! The large state, [`DeviceState`], is owned by the caller and passed in as any kind of pointer: a `static` on a board, a box
-//! on a host. It is never moved.
+//! The large state, [`DeviceState`], is owned by the caller and passed in as any kind of pointer: a
+//! `static` on a board, a box on a host. It is never moved.
 
 pub mod auth;
 mod bedside;
@@ -110,8 +114,8 @@ where
     E: Entropy,
     G: Seeded,
 {
-    /// Powers up: mounts the flash, which finishes whatever a power cut interrupted, and tests and reads the entropy
-    /// source. `state` may hold anything; it is filled from flash.
+    /// Powers up: mounts the flash, which finishes whatever a power cut interrupted, and tests and
+    /// reads the entropy source. `state` may hold anything; it is filled from flash.
     pub fn new(state: S, flash: F, entropy: E, restart: Option<Restart>) -> Self {
         let mut device = Self::asleep(state, flash, entropy, restart);
         device.power_up();
@@ -187,8 +191,8 @@ where
         }
     }
 
-    /// Answers one line, given without its line end. `out` is called once for every reply, with its line, checksum
-    /// and LF included.
+    /// Answers one line, given without its line end. `out` is called once for every reply, with its
+    /// line, checksum and LF included.
     pub fn handle_line(&mut self, line: &[u8], out: &mut impl FnMut(&Reply<'_>, &[u8])) {
         let reply = self.answer(line, out).unwrap_or_else(Reply::Refused);
         let mut text = Line::new();
@@ -206,7 +210,8 @@ where
         self.session.take_nonce();
     }
 
-    /// Uses the time between requests. The caller goes on until it is `Idle`, or until a byte arrives.
+    /// Uses the time between requests. The caller goes on until it is `Idle`, or until a byte
+    /// arrives.
     pub fn rest(&mut self) -> Rest {
         let Ok(mut ready) = self.ready() else { return Rest::Idle };
         match ready.look_if_due() {
@@ -226,8 +231,8 @@ where
         if stored.is_ok() && tidied { Rest::Tidied } else { Rest::Idle }
     }
 
-    /// The part of [`Device::rest`] that touches no flash: draws the next look's noise for one more feature. False
-    /// when all have theirs.
+    /// The part of [`Device::rest`] that touches no flash: draws the next look's noise for one more
+    /// feature. False when all have theirs.
     pub fn draw_ahead(&mut self) -> bool {
         let Ok(ready) = self.ready() else { return false };
         let Ready { state, chance, .. } = ready;
@@ -235,12 +240,14 @@ where
     }
 
     fn answer(&mut self, line: &[u8], out: &mut impl FnMut(&Reply<'_>, &[u8])) -> Answer {
-        // A look that is due comes before anything else. If it fails the device is in trouble, and says so below.
+        // A look that is due comes before anything else. If it fails the device is in trouble, and
+        // says so below.
         let _ = self.ready().and_then(|mut ready| ready.look_if_due());
         let opened = wire::open(line)?;
         let (text, proof) = wire::split_proof(opened.body);
         let request = Request::parse_text(text, proof.is_some())?;
-        // A program's line that lost its tail must not pass for one typed by a person, who says `HELLO` first.
+        // A program's line that lost its tail must not pass for one typed by a person, who says
+        // `HELLO` first.
         if self.checksums_required && !opened.has_checksum && request != Request::Hello {
             return Err(Refusal::Checksum { got: None, expected: wire::checksum(line) });
         }

@@ -37,7 +37,8 @@ where
         self.session.authorize(self.state.custody().key()?, trial, evidence)
     }
 
-    /// Works on the journal. If that fails, memory may be ahead of flash, so nothing is answered from it any more.
+    /// Works on the journal. If that fails, memory may be ahead of flash, so nothing is answered
+    /// from it any more.
     pub(super) fn store(
         &mut self,
         work: impl FnOnce(&mut Journal<F>, &DeviceState<M, U>) -> Result<(), journal::Error>,

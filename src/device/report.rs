@@ -1,7 +1,8 @@
 //! The report: one signed row a feature, all of it noisy.
 //!
 //! The MAC is described in the header of [`crate::wire`]. It is made under a key of its own
-//! ([`CustodianKey::report_key`]), so that a person who checks reports need not be able to close a trial.
+//! ([`CustodianKey::report_key`]), so that a person who checks reports need not be able to close a
+//! trial.
 
 use core::fmt::{self, Write};
 

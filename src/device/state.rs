@@ -1,24 +1,27 @@
-//! The durable state of the device, as the journal keeps it: custody, the plan with its trial's name, and the trial.
+//! The durable state of the device, as the journal keeps it: custody, the plan with its trial's
+//! name, and the trial.
 //!
 //! ```text
 //! key 0            custody                 38 bytes
 //! key 1            version, id, file, plan 51 bytes, or absent on a blank device
 //! key 2            the trial's progress
-//! then M times     tally                   wiped from flash when superseded: two in a row give away an outcome
+//! then M times     tally                   wiped when superseded: two in a row give away an outcome
 //!                  ledger
 //! then U times     waiting patient         wiped likewise: it holds a feature and an arm
 //! ```
-//! A trial's parts are absent while there is no trial, and so are waiting entries without a patient and features that
-//! the plan does not have: who waits and how many features there are is public. Beginning and erasing a trial writes
-//! them all. They can be read only by a trial made from the plan, wherever in the log that stands, so values are read
-//! in two passes: first the plan, then the rest. Erasing a trial leaves none of its values on flash, so an older value is
-//! of the same trial, or absent. Whether the last one of a part that the plan has is absent is judged at the end
-//! ([`DeviceState::finish`]).
+//! A trial's parts are absent while there is no trial, and so are waiting entries without a patient
+//! and features that the plan does not have: who waits and how many features there are is public.
+//! Beginning and erasing a trial writes them all. They can be read only by a trial made from the
+//! plan, wherever in the log that stands, so values are read in two passes: first the plan, then
+//! the rest. Erasing a trial leaves none of its values on flash, so an older value is of the same
+//! trial, or absent. Whether the last one of a part that the plan has is absent is judged at the
+//! end ([`DeviceState::finish`]).
 //!
 //! # Version
-//! The plan's first byte is [`STATE_VERSION`], the version of what all the other parts mean. If it is another one, the
-//! second pass stops at its first value. The mount then fails before it repairs anything, so that the firmware
-//! that wrote the flash can still read it ([`DeviceState::foreign`]).
+//! The plan's first byte is [`STATE_VERSION`], the version of what all the other parts mean. If it
+//! is another one, the second pass stops at its first value. The mount then fails before it repairs
+//! anything, so that the firmware that wrote the flash can still read it
+//! ([`DeviceState::foreign`]).
 
 use super::custodian::{CUSTODY_BYTES, Custody};
 use crate::design::Writer;

@@ -4,7 +4,8 @@ use crate::device::auth::CustodianKey;
 use crate::prelude::*;
 use crate::wire::{Hex, MAC_BYTES, TrialId, unhex};
 
-/// Sends a custodian command with its proof. `ask` sends a request and gives its reply, with or without checksum.
+/// Sends a custodian command with its proof. `ask` sends a request and gives its reply, with or
+/// without checksum.
 ///
 /// # Panics
 /// The device gives no nonce.

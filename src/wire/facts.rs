@@ -108,7 +108,8 @@ pub struct Hello<'a> {
     pub state: State,
     /// The version on flash, if the state is `foreign`.
     pub stored: Option<Stored>,
-    /// Whether a custodian's key is set, and the lifetime budget left, where the flash could be read.
+    /// Whether a custodian's key is set, and the lifetime budget left, where the flash could be
+    /// read.
     pub custody: Option<(bool, Micro)>,
     /// The trial, if there is one.
     pub trial: Option<TrialName>,

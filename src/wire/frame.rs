@@ -8,7 +8,8 @@ use super::WireError;
 pub const LINE_LIMIT: usize = 250;
 /// `*` and four hex digits.
 const CHECKSUM_CHARS: usize = 5;
-/// What is kept of a line: one character more than allowed shows that it is too long (and holds a CR).
+/// What is kept of a line: one character more than allowed shows that it is too long (and holds a
+/// CR).
 const KEPT: usize = LINE_LIMIT + 1;
 
 static CRC: crc::Crc<u16, crc::Table<1>> = crc::Crc::<u16, crc::Table<1>>::new(&crc::CRC_16_IBM_3740);
@@ -26,14 +27,15 @@ pub(super) const fn is_text(byte: u8) -> bool {
 
 /// Cuts a stream of bytes into lines.
 ///
-/// A line that is too long is handed on as its first 251 characters, the rest up to its LF is dropped; so
-/// [`open`] refuses it, and it has exactly one answer. Whatever was received before, the line after an LF
-/// is read right.
+/// A line that is too long is handed on as its first 251 characters, the rest up to its LF is
+/// dropped; so [`open`] refuses it, and it has exactly one answer. Whatever was received before,
+/// the line after an LF is read right.
 #[derive(Debug, Default)]
 pub struct Framer {
     kept: heapless::Vec<u8, KEPT>,
     done: bool,
-    /// Characters after the kept ones were dropped (so that a CR at the end of the kept ones is no line end).
+    /// Characters after the kept ones were dropped (so that a CR at the end of the kept ones is no
+    /// line end).
     cut: bool,
 }
 
@@ -144,7 +146,8 @@ impl Line {
 }
 
 impl fmt::Write for Line {
-    /// Never fails; characters beyond the limit and those that may not stand in a line are left out.
+    /// Never fails; characters beyond the limit and those that may not stand in a line are left
+    /// out.
     fn write_str(&mut self, text: &str) -> fmt::Result {
         text.bytes().for_each(|byte| self.push(byte));
         Ok(())
@@ -172,13 +175,15 @@ mod tests {
         assert_eq!(checksum(b"123456789"), 0x29B1);
     }
 
+    /// One CR before LF is dropped and empty lines are skipped.
     #[test]
-    fn one_cr_before_lf_is_dropped_and_empty_lines_are_skipped() {
+    fn cr_and_empty_lines_are_dropped() {
         assert_eq!(lines(b"HELLO\r\nA\rB\n\n\r\nC\r\r\n"), [&b"HELLO"[..], b"A\rB", b"C\r"]);
     }
 
+    /// A long line is refused once and the next one is read.
     #[test]
-    fn a_long_line_is_refused_once_and_the_next_one_is_read() {
+    fn a_long_line_is_refused_once() {
         for length in [LINE_LIMIT + 1, LINE_LIMIT + 2, 500] {
             let mut bytes = vec![b'x'; length];
             bytes.extend(b"\nHELLO\n");
@@ -193,8 +198,9 @@ mod tests {
         assert_eq!(open(&lines(&over)[0]), Err(WireError::Length));
     }
 
+    /// After any garbage the line behind the next LF is read.
     #[test]
-    fn after_any_garbage_the_line_behind_the_next_lf_is_read() {
+    fn garbage_ends_at_the_next_lf() {
         for byte in 0..=255u8 {
             let bytes = [&[byte; 300][..], b"\nHELLO*49D6\n"].concat();
             assert_eq!(lines(&bytes).last().map(Vec::as_slice), Some(&b"HELLO*49D6"[..]));
@@ -219,8 +225,9 @@ mod tests {
         assert_eq!(open(b"STATUS"), Ok(Opened { body: b"STATUS", has_checksum: false }));
     }
 
+    /// A written line keeps room for its checksum and holds printable ascii only.
     #[test]
-    fn a_written_line_keeps_room_for_its_checksum_and_holds_printable_ascii_only() {
+    fn a_line_keeps_room_for_its_checksum() {
         let mut line = Line::new();
         write!(line, "{}", "é*\n\u{0}y".repeat(300)).unwrap();
         assert!(line.is_cut());

@@ -1,99 +1,105 @@
 //! The serial line, protocol version 2: what a terminal and the device say to each other.
 //!
-//! This header is the normative grammar; `docs/wire.md` explains it for authors of terminals, with test vectors. The
-//! module moves no bytes itself: [`Framer`] makes lines out of bytes, [`Request`] and [`Reply`] read and write
-//! lines, and the caller owns the port (115200 baud, 8N1).
+//! This header is the normative grammar; `docs/wire.md` explains it for authors of terminals, with
+//! test vectors. The module moves no bytes itself: [`Framer`] makes lines out of bytes, [`Request`]
+//! and [`Reply`] read and write lines, and the caller owns the port (115200 baud, 8N1).
 //!
 //! # Lines
-//! A line is at most [`LINE_LIMIT`] printable ASCII characters, its checksum included, and ends with LF; one
-//! CR right before the LF is dropped. A longer line is thrown away up to its LF and answered `ERR length`.
-//! A line without characters is no request and gets no answer: a terminal sends one to put an end to
-//! whatever noise came before. After any garbage both sides are in step again at the next LF.
+//! A line is at most [`LINE_LIMIT`] printable ASCII characters, its checksum included, and ends
+//! with LF; one CR right before the LF is dropped. A longer line is thrown away up to its LF and
+//! answered `ERR length`. A line without characters is no request and gets no answer: a terminal
+//! sends one to put an end to whatever noise came before. After any garbage both sides are in step
+//! again at the next LF.
 //!
-//! One request line has one reply line; only `REPORT` has several, the last of which is `END` or `ERR`.
-//! Words are separated by blanks. Verbs are upper case. Numbers are decimal digits; hex digits may be of
-//! either case and are written in lower case (checksums in upper case).
+//! One request line has one reply line; only `REPORT` has several, the last of which is `END` or
+//! `ERR`. Words are separated by blanks. Verbs are upper case. Numbers are decimal digits; hex
+//! digits may be of either case and are written in lower case (checksums in upper case).
 //!
 //! # Checksum
-//! `*` and four hex digits at the end of a line: the CRC-16/CCITT-FALSE of every character before the `*`.
-//! `*` may stand nowhere else, so a cut checksum is a wrong one and not a missing one. Replies always carry
-//! it. A person typing may leave it out, and says `HELLO` first: once a line with a right checksum has been seen,
-//! and after power-up while the last patient was assigned with a tag, a program holds the line and every request
-//! must carry it, until a `HELLO` comes without one. Without this rule noise could turn a blank into LF and so cut
-//! `ASSIGN 7 2 1b2c3d4e*..` to a well-formed `ASSIGN 7 2` that nobody sent. The detail of `ERR checksum` says what was
-//! expected.
+//! `*` and four hex digits at the end of a line: the CRC-16/CCITT-FALSE of every character before
+//! the `*`. `*` may stand nowhere else, so a cut checksum is a wrong one and not a missing one.
+//! Replies always carry it. A person typing may leave it out, and says `HELLO` first: once a line
+//! with a right checksum has been seen, and after power-up while the last patient was assigned with
+//! a tag, a program holds the line and every request must carry it, until a `HELLO` comes without
+//! one. Without this rule noise could turn a blank into LF and so cut `ASSIGN 7 2 1b2c3d4e*..` to a
+//! well-formed `ASSIGN 7 2` that nobody sent. The detail of `ERR checksum` says what was expected.
 //!
-//! What a checksum cannot do: a corrupted line passes with probability 2^-16 (never with one, two or three
-//! flipped bits, nor with flips inside 16 consecutive bits). It then still has to be a well-formed request; for
-//! `ASSIGN` the patient's number must be the next one, and a changed tag or number is refused.
+//! What a checksum cannot do: a corrupted line passes with probability 2^-16 (never with one, two
+//! or three flipped bits, nor with flips inside 16 consecutive bits). It then still has to be a
+//! well-formed request; for `ASSIGN` the patient's number must be the next one, and a changed tag
+//! or number is refused.
 //!
 //! # Requests
 //! ```text
 //! HELLO
 //! STATUS
-//! ASSIGN <k> <feature> [tag]      tag: 8 hex digits, drawn at random by the terminal for this patient
+//! ASSIGN <k> <feature> [tag]   tag: 8 hex digits, drawn at random by the terminal for this patient
 //! OUTCOME <k> <y>
 //! LOST <k>
 //! REPORT
-//! AUTH                            asks for a nonce
-//! KEY <key> [proof=..]            key: 64 hex digits. Only the first key of a device needs no proof.
-//! PLAN <key=value>.. [file=..] proof=..   the words of `crate::plan`; file: 16 hex digits, the digest of the trial
-//!                                 file's meaning, zeros if absent
+//! AUTH                         asks for a nonce
+//! KEY <key> [proof=..]         key: 64 hex digits. Only a device's first key needs no proof.
+//! PLAN <key=value>.. [file=..] proof=..
+//!     the words of `crate::plan`; file: 16 hex digits, the digest of the trial file's meaning
 //! CLOSE proof=..
 //! ERASE proof=..
 //! ```
 //! # Proofs
-//! `proof=` and 64 hex digits, the last word of a custodian command: HMAC-SHA256 under the custodian's key of
-//! the nonce's 16 bytes, the 8 bytes of the trial's id (zeros on a blank device), and every character of the line
-//! before the blank in front of `proof=`. So a proof allows one command, with these very words, for this trial.
-//! A nonce is void after one custodian command, accepted or not, after any other request, after
-//! [`NONCE_SECONDS`], and when the terminal hangs up. Three wrong proofs without a right one between them lock
-//! custodian commands until power-up; a command without proof or without a nonce does not count.
+//! `proof=` and 64 hex digits, the last word of a custodian command: HMAC-SHA256 under the
+//! custodian's key of the nonce's 16 bytes, the 8 bytes of the trial's id (zeros on a blank
+//! device), and every character of the line before the blank in front of `proof=`. So a proof
+//! allows one command, with these very words, for this trial. A nonce is void after one custodian
+//! command, accepted or not, after any other request, after [`NONCE_SECONDS`], and when the
+//! terminal hangs up. Three wrong proofs without a right one between them lock custodian commands
+//! until power-up; a command without proof or without a nonce does not count.
 //!
 //! # Replies
 //! ```text
-//! HELLO equipoise 2 <version> <state> [stored=..] [key=set|none left=..] [trial=.. file=..] [restart=..]
-//!     state: blank running closed fault foreign. `stored` comes with `foreign`: the flash was written by a firmware
-//!     of another version, `state-<number>` or `journal-<number>`, and is left as it is. `key`: has a custodian's
-//!     key been set? `left`: lifetime budget left. `trial` and `file` as in `STATUS`. `restart`: why the device last
-//!     started, where the board knows: power reset watchdog fault (a panic or a processor fault).
-//! STATUS trial=.. file=.. design=.. n=.. assigned=.. resolved=.. waiting=.. capacity=.. phase=.. looks=..
-//!     next-look=.. spent=.. left=..      (one line)
-//!     trial: 16 hex digits, drawn at random at `PLAN`. file: as sent with `PLAN`. resolved: patients whose outcome
-//!     was recorded or declared lost. waiting: assigned and not resolved, at most `capacity`. phase: explore
-//!     measure closed. next-look: the count after which the next look falls, or `close`, or `none` where looks
-//!     are no public event (`dp-conse`, a closed trial). spent, left: the device's lifetime budget of epsilon.
+//! HELLO equipoise 2 <version> <state> [stored=..] [key=.. left=..] [trial=.. file=..] [restart=..]
+//!     state: blank running closed fault foreign. `stored` comes with `foreign`: the flash was
+//!     written by a firmware of another version, `state-<number>` or `journal-<number>`, and is left
+//!     as it is. `key`: `set` or `none`. `left`: lifetime budget left. `trial` and `file` as in
+//!     `STATUS`. `restart`: why the device last started, where the board knows: power reset watchdog
+//!     fault (a panic or a processor fault).
+//! STATUS trial=.. file=.. design=.. n=.. assigned=.. resolved=.. waiting=.. capacity=.. phase=..
+//!     looks=.. next-look=.. spent=.. left=..      (one line)
+//!     trial: 16 hex digits, drawn at random at `PLAN`. file: as sent with `PLAN`, zeros if none was
+//!     sent. resolved: patients whose outcome was recorded or declared lost. waiting: assigned and
+//!     not resolved, at most `capacity`. phase: explore measure closed. next-look: the count of
+//!     resolved patients at which the next look falls, or `close`, or `none` where looks are no
+//!     public event (`dp-conse`, a closed trial). spent, left: the device's lifetime budget.
 //! ARM <k> <0|1>
-//! OK <k>                          an outcome or a loss is on record (now, or since an earlier request)
-//! OK                              KEY, CLOSE, ERASE
-//! OK trial=<16 hex> claim=<claim> PLAN
-//!     claim: `pure` (the design is epsilon-private by proof) or `unproven` (`dp-conse`: the published bound does
-//!     not survive an exact audit).
+//! OK <k>                       an outcome or a loss is on record (now, or since an earlier request)
+//! OK                           KEY, CLOSE, ERASE
+//! OK trial=<16 hex> claim=<claim>   PLAN
+//!     claim: `pure` (the design is epsilon-private by proof) or `unproven` (`dp-conse`: the
+//!     published bound does not survive an exact audit).
 //! ROW <feature> <estimate> <error> <low> <high> <outcomes>
-//!     estimate, its standard error, and the ends of its 95 % interval: decimals with six places. outcomes: the
-//!     number of outcomes behind it. Everything in a row is noisy.
+//!     estimate, its standard error, and the ends of its 95 % interval: decimals with six places.
+//!     outcomes: the number of outcomes behind it. Everything in a row is noisy.
 //! END <rows> assigned=.. resolved=.. trial=<16 hex> mac=<64 hex>     ends a report
 //! NONCE <32 hex>
 //! ERR <word> [detail]
 //! ```
 //! # The MAC of a report
-//! HMAC-SHA256 under the report key, which is HMAC-SHA256 of the 18 characters `equipoise report 2` under the
-//! custodian's key (what a proof signs is at least 29 bytes long, so no proof is ever a report key). What it signs:
-//! `TRIAL <16 hex>` LF, `FILE <16 hex>` LF, `PLAN <canonical plan>` LF, then every `ROW` line without its checksum,
-//! each followed by LF, then `END <rows> assigned=.. resolved=..` LF. A row can neither be changed, left out nor
-//! moved to another trial.
+//! HMAC-SHA256 under the report key, which is HMAC-SHA256 of the 18 characters `equipoise report 2`
+//! under the custodian's key (what a proof signs is at least 29 bytes long, so no proof is ever a
+//! report key). What it signs: `TRIAL <16 hex>` LF, `FILE <16 hex>` LF, `PLAN <canonical plan>` LF,
+//! then every `ROW` line without its checksum, each followed by LF, then `END <rows> assigned=..
+//! resolved=..` LF. A row can neither be changed, left out nor moved to another trial.
 //!
 //! # Errors
-//! Every word of [`Word`], with the value that was wrong and what was allowed. An error changes nothing.
+//! Every word of [`Word`], with the value that was wrong and what was allowed. An error changes
+//! nothing.
 //!
 //! # Version 1
-//! A terminal of protocol version 1 finds `equipoise 2` in the reply to its `HELLO`. Its `AUTH` with an answer is a
-//! syntax error that says so; its custodian commands lack a proof. `ASSIGN`, `OUTCOME`, `LOST` and their replies
-//! are the same in both versions.
+//! A terminal of protocol version 1 finds `equipoise 2` in the reply to its `HELLO`. Its `AUTH`
+//! with an answer is a syntax error that says so; its custodian commands lack a proof. `ASSIGN`,
+//! `OUTCOME`, `LOST` and their replies are the same in both versions.
 //!
 //! # Privacy
-//! Nothing but a [`Reply`] is ever sent, and no variant can hold a raw count, sum or outcome. The device makes
-//! only `Reply<'static>`, so that free text in it is a constant of the program.
+//! Nothing but a [`Reply`] is ever sent, and no variant can hold a raw count, sum or outcome. The
+//! device makes only `Reply<'static>`, so that free text in it is a constant of the program.
 
 mod facts;
 mod frame;

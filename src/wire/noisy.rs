@@ -1,8 +1,9 @@
 //! A serial line with noise on it, for tests: one direction, bytes in, bytes out.
 //!
-//! Every transmission is either in a burst of noise or not. In a burst each bit is flipped, and each byte dropped or
-//! doubled, independently. Whether or not there is noise, the end of a transmission may be held back until the next
-//! one, so that lines arrive split, late, and merged with later ones. The same seed gives the same noise.
+//! Every transmission is either in a burst of noise or not. In a burst each bit is flipped, and
+//! each byte dropped or doubled, independently. Whether or not there is noise, the end of a
+//! transmission may be held back until the next one, so that lines arrive split, late, and merged
+//! with later ones. The same seed gives the same noise.
 
 use crate::prelude::*;
 use rand_core::{Rng, SeedableRng};

@@ -102,7 +102,8 @@ pub enum Lock {
     Trial,
 }
 
-/// A refusal with its detail. What the device puts into one is the request itself, public counts, or constants.
+/// A refusal with its detail. What the device puts into one is the request itself, public counts,
+/// or constants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal<'a> {
     /// See [`Word::Checksum`].
@@ -140,7 +141,8 @@ pub enum Refusal<'a> {
         /// The largest allowed.
         scale: u16,
     },
-    /// A plan that cannot be ([`Word::Range`]; [`Word::Syntax`] where a key is missing or given twice).
+    /// A plan that cannot be ([`Word::Range`]; [`Word::Syntax`] where a key is missing or given
+    /// twice).
     Plan(PlanError),
     /// A plan with more features than this device has room for ([`Word::Range`]).
     Capacity {

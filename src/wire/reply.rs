@@ -68,8 +68,8 @@ impl fmt::Display for Reply<'_> {
 }
 
 impl Reply<'_> {
-    /// The reply without checksum. What every patient gets goes without the machinery of formatting, which would take
-    /// longer than everything else about it.
+    /// The reply without checksum. What every patient gets goes without the machinery of
+    /// formatting, which would take longer than everything else about it.
     fn compose(&self, f: &mut impl Write) -> fmt::Result {
         match self {
             Self::Hello(hello) => {

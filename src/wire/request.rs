@@ -95,8 +95,8 @@ pub fn split_proof(body: &[u8]) -> (&[u8], Option<Proof>) {
 const VERBS: &str = "HELLO STATUS ASSIGN OUTCOME LOST REPORT AUTH KEY PLAN CLOSE ERASE";
 
 impl Request {
-    /// Reads a line as the [`Framer`](super::Framer) gives it: length, checksum if there, grammar. A proof is not
-    /// checked.
+    /// Reads a line as the [`Framer`](super::Framer) gives it: length, checksum if there, grammar.
+    /// A proof is not checked.
     ///
     /// # Errors
     /// What is wrong with the line.
@@ -105,7 +105,8 @@ impl Request {
         Self::parse_text(text, proof.is_some())
     }
 
-    /// Reads what stands before the proof and the checksum; only a custodian command may have a proof.
+    /// Reads what stands before the proof and the checksum; only a custodian command may have a
+    /// proof.
     ///
     /// # Errors
     /// `Syntax`, or `Plan` for a plan with a bad value.
@@ -168,8 +169,8 @@ impl Request {
         words.end(request)
     }
 
-    /// The line as it goes over the wire, checksum and LF included; `None` if it is too long for one (a plan
-    /// can be, with several long fractions).
+    /// The line as it goes over the wire, checksum and LF included; `None` if it is too long for
+    /// one (a plan can be, with several long fractions).
     #[must_use]
     pub fn to_line(&self) -> Option<Line> {
         Self::line(format_args!("{self}"))

@@ -1,5 +1,5 @@
-//! A desk for tests: a device with room for 4 features and 8 waiting patients on the strict flash, the custodian's key,
-//! and a terminal's way to talk to it.
+//! A desk for tests: a device with room for 4 features and 8 waiting patients on the strict flash,
+//! the custodian's key, and a terminal's way to talk to it.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::cell::RefCell;
@@ -146,7 +146,8 @@ impl<E: Entropy, G: Seeded, const M: usize, const U: usize, const P: usize> Desk
         }
     }
 
-    /// A custodian command with its proof, for the device as it is; the next request must be this one.
+    /// A custodian command with its proof, for the device as it is; the next request must be this
+    /// one.
     pub fn proved(&mut self, line: &str) -> String {
         let (trial, nonce) = (self.trial(), self.challenge());
         format!("{line} proof={}", Hex(&CustodianKey::new(KEY).proof(&nonce, trial, line.as_bytes())))

@@ -1,15 +1,17 @@
 //! One request, one answer, over a line that may lose, garble or delay either.
 //!
-//! **Retry.** A request without a readable answer is sent again, the same line byte for byte; the protocol makes
-//! that safe. Before a repeat goes an empty line, which ends whatever half a line noise left behind. When the
-//! line broke, it is opened again first, so unplugging and plugging in is no more than a delay.
+//! **Retry.** A request without a readable answer is sent again, the same line byte for byte; the
+//! protocol makes that safe. Before a repeat goes an empty line, which ends whatever half a line
+//! noise left behind. When the line broke, it is opened again first, so unplugging and plugging in
+//! is no more than a delay.
 //!
-//! **Whose answer?** Answers come in the order of the requests, and one that names a patient must name the right
-//! one. After a request had to be repeated, a late second answer to it may still be on its way; then the next
-//! request waits for the answer to a `HELLO`, and everything before that is thrown away.
+//! **Whose answer?** Answers come in the order of the requests, and one that names a patient must
+//! name the right one. After a request had to be repeated, a late second answer to it may still be
+//! on its way; then the next request waits for the answer to a `HELLO`, and everything before that
+//! is thrown away.
 //!
-//! **Certainty.** [`AskError::Refused`] says whether the refusal answers the only copy that was sent. If not, an
-//! earlier copy may have been accepted.
+//! **Certainty.** [`AskError::Refused`] says whether the refusal answers the only copy that was
+//! sent. If not, an earlier copy may have been accepted.
 
 use crate::prelude::*;
 use std::io;
@@ -191,8 +193,8 @@ impl Client {
         self.ask_line(request.to_line(), take)
     }
 
-    /// The same for a custodian command with its proof. A refusal that is not certain may be that of a second copy,
-    /// because the first one used the nonce up.
+    /// The same for a custodian command with its proof. A refusal that is not certain may be that
+    /// of a second copy, because the first one used the nonce up.
     ///
     /// # Errors
     /// The device refused, or none answered.
@@ -257,8 +259,8 @@ impl Client {
         })
     }
 
-    /// A nonce for the next custodian command. It is the answer to the only copy of its request, or the proof made of
-    /// it might be wrong, which the device counts.
+    /// A nonce for the next custodian command. It is the answer to the only copy of its request, or
+    /// the proof made of it might be wrong, which the device counts.
     ///
     /// # Errors
     /// The device refused, or none answered.

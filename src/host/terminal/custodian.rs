@@ -1,12 +1,12 @@
 //! What the custodian does: give a device its key and plan, close the trial, wipe the device.
 //!
-//! **Proof.** Each command carries a proof of the key, made for a fresh nonce, for the trial that the device named in its
-//! `HELLO`, and for the very words of the command.
+//! **Proof.** Each command carries a proof of the key, made for a fresh nonce, for the trial that
+//! the device named in its `HELLO`, and for the very words of the command.
 //!
-//! **Retry.** A command whose answer was lost is repeated by [`super::client`]. If the first copy arrived, it used the
-//! nonce up and the repeat is refused; then the whole exchange begins again: what the device holds, a nonce, the
-//! command. The device acknowledges a command that it has carried out before. If it has another trial by then,
-//! nothing is sent.
+//! **Retry.** A command whose answer was lost is repeated by [`super::client`]. If the first copy
+//! arrived, it used the nonce up and the repeat is refused; then the whole exchange begins again:
+//! what the device holds, a nonce, the command. The device acknowledges a command that it has
+//! carried out before. If it has another trial by then, nothing is sent.
 
 use super::bedside::failure;
 use super::client::{AskError, Client};
@@ -31,10 +31,12 @@ pub struct Begun {
     pub claim: Claim,
 }
 
-/// Gives a blank device its key, if it has none, and its plan. The device checks the key before it begins the trial.
+/// Gives a blank device its key, if it has none, and its plan. The device checks the key before it
+/// begins the trial.
 ///
 /// # Errors
-/// No device, another key, a trial that is already there, a plan that is refused, another user's port.
+/// No device, another key, a trial that is already there, a plan that is refused, another user's
+/// port.
 pub fn provision(client: &mut Client, plan: &Plan, file: FileDigest, key: &Key) -> Result<Begun, Failure> {
     let hello = client.hello().map_err(failure)?;
     let text = match hello.state {

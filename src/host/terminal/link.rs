@@ -1,8 +1,9 @@
 //! The bytes between terminal and device: a serial port, a pseudo-terminal, a unix socket.
 //!
-//! A [`Link`] sends bytes and waits for bytes, nothing else; what they mean is for [`super::client`]. A port is
-//! opened at 115200 baud, 8N1, and locked, so that a second terminal finds it busy instead of stealing replies.
-//! Whatever goes wrong has its own [`LinkError`] with the name of the port and what to do about it.
+//! A [`Link`] sends bytes and waits for bytes, nothing else; what they mean is for
+//! [`super::client`]. A port is opened at 115200 baud, 8N1, and locked, so that a second terminal
+//! finds it busy instead of stealing replies. Whatever goes wrong has its own [`LinkError`] with
+//! the name of the port and what to do about it.
 
 use crate::prelude::*;
 use std::fmt;
@@ -239,8 +240,9 @@ impl Link for LocalStream {
 mod tests {
     use super::*;
 
+    /// Every reason why a port cannot be opened says what to do.
     #[test]
-    fn every_reason_why_a_port_cannot_be_opened_says_what_to_do() {
+    fn open_errors_say_what_to_do() {
         for (kind, words) in [
             (io::ErrorKind::NotFound, "P is not there: is the device plugged in?"),
             (
@@ -257,8 +259,9 @@ mod tests {
         }
     }
 
+    /// Auto tries ports of boards and a name is tried as it is.
     #[test]
-    fn auto_tries_ports_of_boards_and_a_name_is_tried_as_it_is() {
+    fn auto_tries_ports_of_boards() {
         assert_eq!("auto".parse(), Ok(Port::Auto));
         let named: Port = "/dev/ttyS7".parse().unwrap_or(Port::Auto);
         assert_eq!(named.candidates(), [PathBuf::from("/dev/ttyS7")]);
@@ -267,7 +270,8 @@ mod tests {
         assert!(found.to_string().contains("A is in use") && found.to_string().contains("no answer on B"));
     }
 
-    /// A device node belongs to root, a pseudo-terminal to its user; one of somebody else may be a trap.
+    /// A device node belongs to root, a pseudo-terminal to its user; one of somebody else may be a
+    /// trap.
     #[test]
     fn keys_go_to_own_and_system_ports_only() {
         assert!(check_owner(Path::new("/dev/null")).is_ok());
