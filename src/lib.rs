@@ -41,7 +41,6 @@
 #[macro_use]
 extern crate std;
 
-#[cfg(all(target_os = "none", feature = "firmware"))]
 pub mod board;
 pub mod chance;
 mod codec;

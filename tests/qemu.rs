@@ -10,6 +10,8 @@ mod cycles;
 mod elf;
 #[path = "qemu/emulator.rs"]
 mod emulator;
+#[path = "qemu/known.rs"]
+mod known;
 #[path = "qemu/line.rs"]
 mod line;
 #[path = "qemu/logs.rs"]

@@ -1,111 +1,119 @@
-//! The BBC micro:bit, v1 (nRF51822, Cortex-M0) and v2 (nRF52833, Cortex-M4F).
+//! What a board must give, the main loop that runs on it, and the boards themselves.
 //!
-//! The two chips share the registers of UART, RNG, NVMC, TIMER and WDT, so each driver is written once over
-//! the alias [`model::pac`]; what differs (pins, page size, names of interrupts) is in `v1.rs` and `v2.rs`.
-//! This is the only place in the crate where `unsafe` is allowed.
+//! ```text
+//! Board, Parts      the contract: one associated type a part, see the table
+//! main_loop         the firmware, generic over a Board
+//! inbox, display,   logic that needs no hardware and is tested on a host: received bytes,
+//! restart           pictures, cause of a restart
+//! nrf               the micro:bit v1 and v2; the only `unsafe` of the crate
+//! ```
 //!
-//! | part | used as | promise |
+//! | part | trait | duty |
 //! |---|---|---|
-//! | UART0 | [`serial`] | 115200 8N1 on the USB-serial pins; received in an interrupt; a byte that was lost leaves a mark, so that a damaged line is refused, not misread |
-//! | RNG | [`entropy`] | hardware noise, with the chip's bias correction on |
-//! | NVMC | [`flash`] | the journal region as `embedded_storage` NOR flash |
-//! | TIMER0 | [`clock`] | 16 MHz count, sleep until a moment, a regular tick |
-//! | WDT | [`watchdog`] | resets a main loop that stopped turning |
-//! | GPIO | [`leds`] | the 5 x 5 matrix through `embedded_hal` pins |
-//! | RAM | [`stamps`] | moments of the last request, for whoever holds a debugger: the tests |
-//! | faults | [`restart`] | panic, hard fault, stray interrupt: nothing is sent, the cause is kept, the chip resets |
-#![allow(unsafe_code)]
+//! | sender | `embedded_io::Write` | 115200 baud 8N1; blocks until the UART has taken each byte |
+//! | receiver | `embedded_io::Read`, `ReadReady` | filled by an interrupt; lost or broken bytes are marked by [`inbox`] |
+//! | flash | [`JournalFlash`], on `MultiwriteNorFlash` | the journal's region: words of 4 bytes, each written at most twice between erases |
+//! | entropy | [`Entropy`] | raw hardware noise, one byte a sample; `None` when the source is dead |
+//! | clock | [`Clock`] | counts time, sleeps until an interrupt, sleeps until an exact count |
+//! | watchdog | [`Watchdog`] | resets the chip when the main loop stops turning |
+//! | screen | [`Screen`] | shows a picture of 5 x 5 LEDs, through `embedded_hal` pins |
+//! | held | [`DeviceState`] | the trial's memory, in a static: it does not fit on a small stack |
+//! | restart | [`Restart`] | why the board started |
+//!
+//! `docs/porting.md` explains how to add a board.
 
-pub mod clock;
-pub mod entropy;
-pub mod flash;
-pub mod leds;
+pub mod display;
+#[cfg(feature = "seeded")]
+pub mod drill;
+pub mod inbox;
+pub mod main_loop;
+#[cfg(all(target_os = "none", any(feature = "microbit-v1", feature = "microbit-v2")))]
+pub mod nrf;
 #[cfg(feature = "seeded")]
 pub mod rehearsal;
 pub mod restart;
-pub mod serial;
 pub mod stamps;
-pub mod watchdog;
-
-#[cfg(all(feature = "microbit-v1", feature = "microbit-v2"))]
-compile_error!("a firmware is for one board: choose `microbit-v1` or `microbit-v2`");
-
-#[cfg_attr(feature = "microbit-v1", path = "v1.rs")]
-#[cfg_attr(feature = "microbit-v2", path = "v2.rs")]
-pub mod model;
 
 use crate::device::DeviceState;
-use core::cell::UnsafeCell;
-use model::pac;
+use crate::device::health::Entropy;
+use crate::journal::JournalFlash;
+use crate::wire::Restart;
+use core::convert::Infallible;
+use embedded_io::{Read, ReadReady, Write};
 
-/// Every part of the board the firmware uses, set up.
-pub struct Board {
+/// Time, as a count that wraps.
+pub trait Clock {
+    /// Counts in a microsecond. A count must not wrap within 60 seconds.
+    const PER_MICROSECOND: u32;
+
+    /// The count now.
+    fn now(&mut self) -> u32;
+
+    /// Sleeps until an interrupt, at most [`main_loop::TICK_MICROSECONDS`]. Returns at once if `work` is true, with no
+    /// gap between the check and the sleep in which an interrupt could be missed.
+    fn sleep(&mut self, work: impl FnMut() -> bool);
+
+    /// Sleeps until the count is `moment`; returns at once when that has passed (by less than half a turn). What the
+    /// caller does next must begin the same number of instructions after `moment`, whatever was computed before: wake
+    /// by a timer event, not by polling.
+    fn sleep_until(&mut self, moment: u32);
+}
+
+/// Resets the chip unless fed for [`Watchdog::SECONDS`].
+pub trait Watchdog {
+    /// Longer than the longest turn of the main loop: an `ERASE` that erases every page of the journal.
+    const SECONDS: u32;
+
+    /// Called once a turn by the main loop, and nowhere else.
+    fn feed(&mut self);
+}
+
+/// The LEDs.
+pub trait Screen {
+    /// Shows a picture of [`display`]. Called at every tick: a matrix lights its next row.
+    fn show(&mut self, picture: u32);
+}
+
+/// A board: the types of its parts.
+pub trait Board {
     /// Time.
-    pub clock: clock::Clock,
-    /// The serial line, sending side.
-    pub sender: serial::Sender,
-    /// The serial line, receiving side.
-    pub receiver: serial::Receiver,
+    type Clock: Clock;
+    /// The sending side of the serial line.
+    type Sender: Write<Error = Infallible>;
+    /// The receiving side of the serial line.
+    type Receiver: Read<Error = Infallible> + ReadReady;
     /// Hardware noise.
-    pub entropy: entropy::Noise,
+    type Entropy: Entropy;
     /// The journal's flash.
-    pub flash: flash::Flash,
-    /// The LED matrix.
-    pub leds: leds::Matrix<leds::Pin, { model::LED_ROWS }, { model::LED_COLUMNS }>,
+    type Flash: JournalFlash;
+    /// The LEDs.
+    type Screen: Screen;
+    /// The watchdog.
+    type Watchdog: Watchdog;
+
+    /// Added to the time of a reply for every page erased before it. Longer than an erase, the writes into that page
+    /// and their computation ever take, so that a reply's time depends on the number of erases only.
+    const ERASE_MICROSECONDS: u32;
+}
+
+/// Every part of a board, set up, with room for `M` features and `U` waiting patients.
+pub struct Parts<B: Board, const M: usize, const U: usize> {
+    /// Time.
+    pub clock: B::Clock,
+    /// The serial line, sending side.
+    pub sender: B::Sender,
+    /// The serial line, receiving side.
+    pub receiver: B::Receiver,
+    /// Hardware noise.
+    pub entropy: B::Entropy,
+    /// The journal's flash.
+    pub flash: B::Flash,
+    /// The LEDs.
+    pub screen: B::Screen,
     /// The watchdog, running.
-    pub watchdog: watchdog::Watchdog,
+    pub watchdog: B::Watchdog,
     /// Where the device keeps its trial.
-    pub held: &'static mut DeviceState,
+    pub held: &'static mut DeviceState<M, U>,
     /// Why the board started.
-    pub restart: crate::wire::Restart,
-}
-
-impl Board {
-    /// Sets up the board; `None` if that was already done.
-    #[must_use]
-    pub fn take() -> Option<Self> {
-        let chip = pac::Peripherals::take()?;
-        let clock = clock::Clock::start(&chip.CLOCK, chip.TIMER0);
-        let restart = restart::take(&chip.POWER);
-        let watchdog = watchdog::Watchdog::start(chip.WDT);
-        let (sender, receiver) = serial::open(chip.UART0)?;
-        // The main loop wakes by these, and nothing else interrupts it.
-        // SAFETY: no critical section is open, so unmasking breaks none.
-        unsafe {
-            cortex_m::peripheral::NVIC::unmask(pac::Interrupt::TIMER0);
-            cortex_m::peripheral::NVIC::unmask(pac::Interrupt::RNG);
-            cortex_m::peripheral::NVIC::unmask(model::UART_INTERRUPT);
-        }
-        Some(Self {
-            clock,
-            sender,
-            receiver,
-            entropy: entropy::Noise::start(chip.RNG),
-            flash: flash::Flash::new(chip.NVMC),
-            leds: leds::Matrix::new(model::led_rows(), model::led_columns(), &model::LED_MAP),
-            watchdog,
-            // SAFETY: once only, for `pac::Peripherals::take` gives its value once.
-            held: unsafe { &mut *HELD.0.get() },
-            restart,
-        })
-    }
-}
-
-/// The trial's memory: made where it stays, for it is too large to pass over the stack.
-struct Memory(UnsafeCell<DeviceState>);
-
-// SAFETY: reached once, by `Board::take`.
-unsafe impl Sync for Memory {}
-
-static HELD: Memory = Memory(UnsafeCell::new(DeviceState::BLANK));
-
-/// Writes a register of a peripheral this module owns. Private to the drivers, each of which writes only
-/// values its register defines; none of them can touch memory.
-#[inline]
-fn set<S>(register: &pac::generic::Reg<S>, value: u32)
-where
-    S: pac::generic::Writable + pac::generic::RegisterSpec<Ux = u32>,
-{
-    // SAFETY: the pointer is that of a live register.
-    unsafe { register.as_ptr().write_volatile(value) }
+    pub restart: Restart,
 }

@@ -1,6 +1,5 @@
 //! Both ends of a conversation: requests with checksums, replies checked, and the custodian's proofs.
 
-use crate::emulator::Emulator;
 use equipoise::testkit::order;
 use equipoise::wire::{Reply, checksum};
 
@@ -17,20 +16,27 @@ pub fn sealed(request: &str) -> String {
     format!("{request}*{:04X}", checksum(request.as_bytes()))
 }
 
-impl Emulator {
+/// A terminal at the serial line of a board.
+pub trait Bedside {
+    /// Sends a line and gives the first line of the answer.
+    fn ask(&mut self, line: &str) -> String;
+
+    /// The next line of the answer.
+    fn line(&mut self) -> String;
+
     /// Sends a request with its checksum; the reply without its own, which must be right.
-    pub fn request(&mut self, request: &str) -> String {
+    fn request(&mut self, request: &str) -> String {
         let line = self.ask(&sealed(request));
         unsealed(&line)
     }
 
     /// Sends a request and requires this reply.
-    pub fn expect(&mut self, request: &str, reply: &str) {
+    fn expect(&mut self, request: &str, reply: &str) {
         assert_eq!(self.request(request), reply, "to {request}");
     }
 
     /// The reply to `HELLO` must name this state and this cause of restart.
-    pub fn expect_hello(&mut self, state: &str, restart: &str) {
+    fn expect_hello(&mut self, state: &str, restart: &str) {
         let hello = self.request("HELLO");
         let good =
             hello.starts_with(&format!("HELLO equipoise 2 0.1.0 {state} ")) && hello.ends_with(restart);
@@ -38,14 +44,14 @@ impl Emulator {
     }
 
     /// Sets the key and starts a trial.
-    pub fn begin(&mut self, plan: &str) {
+    fn begin(&mut self, plan: &str) {
         self.expect(&format!("KEY {}", hex(&KEY)), "OK");
         let reply = order(KEY, &format!("PLAN {plan}"), |line| self.request(line));
         assert!(reply.starts_with("OK trial="), "{reply}");
     }
 
     /// The arm of a patient.
-    pub fn assign(&mut self, patient: u32, feature: u32) -> u8 {
+    fn assign(&mut self, patient: u32, feature: u32) -> u8 {
         let reply = self.request(&format!("ASSIGN {patient} {feature} {}", tag(patient)));
         match reply.strip_prefix(&format!("ARM {patient} ")) {
             Some("0") => 0,
@@ -55,12 +61,12 @@ impl Emulator {
     }
 
     /// Carries out a custodian's command.
-    pub fn as_custodian(&mut self, command: &str) {
+    fn as_custodian(&mut self, command: &str) {
         assert_eq!(order(KEY, command, |line| self.request(line)), "OK", "{command}");
     }
 
     /// The lines of a report, up to its end.
-    pub fn report(&mut self) -> Vec<String> {
+    fn report(&mut self) -> Vec<String> {
         let mut lines = vec![self.request("REPORT")];
         while lines.last().is_some_and(|line| line.starts_with("ROW ")) {
             let line = self.line();
@@ -70,7 +76,7 @@ impl Emulator {
     }
 
     /// One of the public numbers of `STATUS`.
-    pub fn status(&mut self, key: &str) -> u32 {
+    fn status(&mut self, key: &str) -> u32 {
         let status = self.request("STATUS");
         let words = status.split(' ').filter_map(|word| word.split_once('='));
         let value = words.into_iter().find(|(name, _)| *name == key).map(|(_, value)| value.parse());

@@ -5,6 +5,7 @@
 //! comes out through QMP's `memsave`. A thread drains the serial port, for QEMU stalls on an unread socket.
 //! Timeouts only turn a hang into a failure; nothing passes or fails by speed.
 
+use crate::bedside::Bedside;
 use crate::elf::Elf;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -92,8 +93,10 @@ impl Emulator {
         Self::boot_with(Firmware::Logging, None, &["-semihosting-config", "enable=on,target=native"])
     }
 
-    /// The lines logged so far, encoded: a zero ends each.
-    pub fn logged(&self) -> BTreeSet<Vec<u8>> {
+    /// Ends QEMU, which writes out what it has buffered, and gives the lines logged, encoded: a zero ends each.
+    pub fn logged(mut self) -> BTreeSet<Vec<u8>> {
+        self.qmp("quit", json!({}));
+        self.qemu.wait().unwrap();
         let output = std::fs::read(self.directory.path().join("output")).unwrap();
         output.split(|byte| *byte == 0).filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
     }
@@ -157,11 +160,6 @@ impl Emulator {
         self.serial.write_all(bytes).expect("QEMU is running");
     }
 
-    /// The next line the board sends, without its LF; panics if none comes.
-    pub fn line(&mut self) -> String {
-        self.line_within(PATIENCE).expect("the board sends nothing")
-    }
-
     /// The next line the board sends, or `None` after a while.
     pub fn line_within(&mut self, patience: Duration) -> Option<String> {
         match self.lines.recv_timeout(patience) {
@@ -169,12 +167,6 @@ impl Emulator {
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => panic!("QEMU closed the serial line"),
         }
-    }
-
-    /// Sends a request and returns the reply.
-    pub fn ask(&mut self, request: &str) -> String {
-        self.send(format!("{request}\n").as_bytes());
-        self.line()
     }
 
     /// Presses the reset button.
@@ -267,6 +259,17 @@ impl Emulator {
                 return reply;
             }
         }
+    }
+}
+
+impl Bedside for Emulator {
+    fn ask(&mut self, request: &str) -> String {
+        self.send(format!("{request}\n").as_bytes());
+        self.line()
+    }
+
+    fn line(&mut self) -> String {
+        self.line_within(PATIENCE).expect("the board sends nothing")
     }
 }
 

@@ -1,6 +1,6 @@
 //! What noise on the line can do: nothing.
 
-use crate::bedside::{Dice, sealed, unsealed};
+use crate::bedside::{Bedside, Dice, sealed, unsealed};
 use crate::emulator::{Emulator, Firmware};
 use std::time::Duration;
 

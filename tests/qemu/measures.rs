@@ -1,6 +1,6 @@
 //! Counts of instructions, of memory, and of time: what is promised of the v1, measured on the image that ships.
 
-use crate::bedside::{Dice, sealed, tag};
+use crate::bedside::{Bedside, Dice, sealed, tag};
 use crate::cycles::Code;
 use crate::emulator::{Emulator, Firmware, instructions};
 use std::collections::BTreeSet;
@@ -17,8 +17,8 @@ const HERTZ: f64 = 16e6;
 /// Most that computing an `ASSIGN` may take of the time its request and reply spend on the line.
 const SHARE: f64 = 0.1;
 /// The function that answers a line, and the one that waits for the reply's moment, as parts of their symbols.
-const ANSWER: &str = "on_the_board6answer17h";
-const WAIT: &str = "on_the_board3pad17h";
+const ANSWER: &str = "main_loop6answer17h";
+const WAIT: &str = "main_loop4wait17h";
 /// Patients who are traced: with short numbers, whose requests take the least time on the line (but for the very first,
 /// for whom the generator makes its first block), and with longer ones.
 const TRACED: [RangeInclusive<u32>; 2] = [2..=9, 151..=159];
@@ -51,15 +51,9 @@ impl Emulator {
         self.count("STAMP_BEGIN", "STAMP_DECIDED")
     }
 
-    /// Waits for the look between requests; its instructions.
-    fn look(&mut self) -> u32 {
-        for _ in 0..3000 {
-            if self.word("STAMP_LOOK_END") != 0 {
-                return self.count("STAMP_LOOK_BEGIN", "STAMP_LOOK_END");
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-        panic!("no look");
+    /// From the end of the last request to its reply, in instructions.
+    fn reply_time(&mut self) -> u32 {
+        self.count("STAMP_BEGIN", "STAMP_BYTE_OUT")
     }
 }
 
@@ -71,11 +65,6 @@ fn on_the_wire(request: &str, reply: &str) -> f64 {
 fn median<T: Ord + Copy>(counts: &mut [T]) -> T {
     counts.sort_unstable();
     counts[counts.len() / 2]
-}
-
-/// Lets the board do what a quiet line leaves time for, as between two patients.
-fn pause() {
-    std::thread::sleep(std::time::Duration::from_millis(15));
 }
 
 /// Cycles of deciding requests, by patient.
@@ -109,7 +98,6 @@ fn traced(plan: &str) -> Traced {
     let mut instructions = 0;
     for k in 1..=*TRACED[1].end() {
         let mut cycles = |board: &mut Emulator, ask: &dyn Fn(&mut Emulator)| {
-            pause();
             if !TRACED.iter().any(|range| range.contains(&k)) {
                 ask(board);
                 return None;
@@ -145,7 +133,6 @@ fn instruction_counts_are_within_their_limits() {
         board.begin(&plan);
         let (mut assign, mut outcome) = (Vec::new(), Vec::new());
         for k in 1..=190 {
-            pause();
             board.assign(k, k % 64);
             assign.push(board.decided());
             board.expect(&format!("OUTCOME {k} 1"), &format!("OK {k}"));
@@ -167,7 +154,9 @@ fn instruction_counts_are_within_their_limits() {
             for k in 191..=200 {
                 board.assign(k, k % 64);
             }
-            let look = board.look();
+            // The look is done by the request that finds it due.
+            board.status("assigned");
+            let look = board.decided();
             row("a look at 64 features, made durable", &mut [look], mixed(look));
             board.print_memory("a look");
         }
@@ -180,32 +169,44 @@ fn instruction_counts_are_within_their_limits() {
     }
 }
 
-#[test]
-fn the_time_of_a_reply_is_the_same_for_every_arm_feature_and_outcome() {
-    for design in ["interim", "dp-conse"] {
-        let mut board = Emulator::boot(Firmware::Release);
-        board.begin(&format!("design={design} features=64 patients=4000 epsilon=1 scale=100"));
-        let mut dice = Dice(17);
-        let (mut arms, mut times, mut decided) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        for k in 1..=200 {
-            arms.insert(board.assign(k, dice.roll(64)));
-            times.insert(board.count("STAMP_BEGIN", "STAMP_BYTE_OUT"));
-            decided.insert(board.decided());
-            if dice.roll(10) == 0 {
-                board.expect(&format!("LOST {k}"), &format!("OK {k}"));
-            } else {
-                board.expect(&format!("OUTCOME {k} {}", dice.roll(101)), &format!("OK {k}"));
-            }
-            times.insert(board.count("STAMP_BEGIN", "STAMP_BYTE_OUT"));
+/// Reply times of a trial whose public counts are always the same and whose features, outcomes and losses depend on
+/// `seed`; with page turns, no pause between requests, and the arms the board draws.
+fn reply_times(plan: &str, seed: u32) -> Vec<u32> {
+    let mut board = Emulator::boot(Firmware::Release);
+    board.begin(plan);
+    let mut dice = Dice(seed);
+    let (mut times, mut decided) = (Vec::new(), BTreeSet::new());
+    for k in 1..=LOADED {
+        board.assign(k, dice.roll(64));
+        times.push(board.reply_time());
+        decided.insert(board.decided());
+        if dice.roll(10) == 0 {
+            board.expect(&format!("LOST {k}"), &format!("OK {k}"));
+        } else {
+            board.expect(&format!("OUTCOME {k} {}", dice.roll(101)), &format!("OK {k}"));
         }
-        assert_eq!(arms.len(), 2);
-        println!(
-            "{design}: deciding took {} different counts, the reply came after {times:?}",
-            decided.len()
-        );
-        assert!(decided.len() > 1, "else the padding would not have been tested");
-        // One instruction is what a timer of 62.5 ns can be off by.
-        let (first, last) = (times.first().unwrap(), times.last().unwrap());
-        assert!(last - first <= 1, "{design}: {times:?}");
+        times.push(board.reply_time());
+    }
+    assert!(decided.len() > 1, "else the padding would not have been tested");
+    assert_eq!(board.word("LATE_REPLIES"), 0, "a reply took longer than the time set aside for it");
+    times
+}
+
+/// Patients of the reply time test: page turns happen every nine of them.
+const LOADED: u32 = 120;
+
+/// Under load the reply to every request leaves at the same moment, whatever the features, arms and outcomes.
+#[test]
+fn reply_slots_do_not_depend_on_patients() {
+    for design in ["interim", "dp-conse"] {
+        let plan = format!("design={design} features=64 patients=4000 epsilon=1 scale=100");
+        let first = reply_times(&plan, 17);
+        let slots: BTreeSet<u32> = first.iter().map(|time| time / 1000).collect();
+        assert!(slots.len() > 1, "else no page was turned: {slots:?}");
+        // 20 ms, and 40 ms more for every page erased, in instructions of 64 ns; the same few follow every time.
+        for (i, time) in first.iter().enumerate() {
+            let beyond = time.abs_diff(first[0]) % (20 * 15_625);
+            assert!(beyond <= 1 || beyond >= 20 * 15_625 - 1, "{design}, request {i}: {time} instructions");
+        }
     }
 }

@@ -1,66 +1,13 @@
 //! Resets, crashes and power cuts: what was answered is there afterwards.
 
-use crate::bedside::{Dice, KEY, hex, sealed, tag, unsealed};
+use crate::bedside::{Bedside, Dice, KEY, hex, sealed, unsealed};
 use crate::emulator::{Emulator, Firmware};
+use crate::known::Known;
 use std::time::Duration;
 
 const PLAN: &str = "features=4 patients=5000 epsilon=1";
 /// Times the power is cut.
 const CUTS: u32 = 60;
-
-/// What the terminal knows.
-#[derive(Default)]
-struct Known {
-    /// Patients whose arm came, and the last one's.
-    assigned: u32,
-    arm: u8,
-    /// Patients whose outcome was acknowledged.
-    resolved: u32,
-}
-
-impl Known {
-    /// The next request: outcomes follow two patients behind.
-    fn next(&self) -> String {
-        if self.resolved + 2 < self.assigned {
-            format!("OUTCOME {} 1", self.resolved + 1)
-        } else {
-            format!("ASSIGN {} {} {}", self.assigned + 1, self.assigned % 4, tag(self.assigned + 1))
-        }
-    }
-
-    fn heard(&mut self, reply: &str) {
-        let words: Vec<&str> = reply.split(' ').collect();
-        match words.as_slice() {
-            ["ARM", patient, arm] => {
-                assert_eq!(patient.parse(), Ok(self.assigned + 1));
-                (self.assigned, self.arm) = (self.assigned + 1, arm.parse().unwrap());
-            }
-            ["OK", patient] => {
-                assert_eq!(patient.parse(), Ok(self.resolved + 1));
-                self.resolved += 1;
-            }
-            _ => panic!("{reply}"),
-        }
-    }
-
-    /// The board must know what the terminal knows, and at most the one request more that got no reply.
-    fn check(&self, board: &mut Emulator) {
-        let (assigned, resolved) = (board.status("assigned"), board.status("resolved"));
-        assert!(
-            assigned == self.assigned || assigned == self.assigned + 1,
-            "{assigned} of {}",
-            self.assigned
-        );
-        assert!(
-            resolved == self.resolved || resolved == self.resolved + 1,
-            "{resolved} of {}",
-            self.resolved
-        );
-        if assigned == self.assigned && assigned > 0 {
-            assert_eq!(board.assign(assigned, 0), self.arm, "the arm of patient {assigned} changed");
-        }
-    }
-}
 
 #[test]
 fn nothing_answered_is_lost_when_the_power_is_cut_at_random_moments() {

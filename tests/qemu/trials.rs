@@ -1,6 +1,6 @@
 //! Whole trials over the emulated serial line, with the image that ships.
 
-use crate::bedside::Dice;
+use crate::bedside::{Bedside, Dice};
 use crate::emulator::{Emulator, Firmware};
 
 /// A trial with outcomes that come late, in any order, or never; its arms.

@@ -1,6 +1,6 @@
 //! The board and a host, given the same noise and the same requests, say the same: byte for byte.
 
-use crate::bedside::{Dice, KEY, hex, sealed, tag};
+use crate::bedside::{Bedside, Dice, KEY, hex, sealed, tag};
 use crate::emulator::{Emulator, Firmware};
 use crate::rehearsal::Rehearsal;
 use equipoise::device::health::Entropy;

@@ -1,13 +1,16 @@
 //! What is particular to the micro:bit v2.
 
-use super::leds::Pin;
-use super::set;
+use super::pins::Pin;
 pub use nrf52833_pac as pac;
 
-/// The board's name.
-pub const NAME: &str = "microbit-v2";
 /// Bytes of a flash page.
 pub const FLASH_PAGE: usize = 4096;
+/// For an erase of at most 87.5 ms, the records written into the page and their computation.
+pub const ERASE_MICROSECONDS: u32 = 100_000;
+/// Most features of a plan.
+pub const FEATURES: usize = 64;
+/// Most patients who wait for their outcome.
+pub const WAITING: usize = 4096;
 /// The serial port's interrupt.
 pub const UART_INTERRUPT: pac::Interrupt = pac::Interrupt::UARTE0_UART0;
 
@@ -15,25 +18,27 @@ pub const UART_INTERRUPT: pac::Interrupt = pac::Interrupt::UARTE0_UART0;
 pub const LED_ROWS: usize = 5;
 /// Columns of the LED matrix.
 pub const LED_COLUMNS: usize = 5;
-/// Where each wired LED sits on the face: 5 * y + x.
+/// Where each wired LED sits in a picture: 5 * y + x.
 pub const LED_MAP: [[u8; LED_COLUMNS]; LED_ROWS] =
     [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11, 12, 13, 14], [15, 16, 17, 18, 19], [20, 21, 22, 23, 24]];
 
-/// P0.06 and P1.08 (bit 5 of a pin selection is the port), towards the USB interface chip.
-const TX: u32 = 6;
-const RX_PIN: usize = 8;
-const RX: u32 = (1 << 5) | RX_PIN as u32;
-/// PIN_CNF: an input, connected, pulled up, so that an unplugged line reads as idle.
-const INPUT_PULLED_UP: u32 = 3 << 2;
+/// P0.06 and P1.08, towards the USB interface chip.
+const TX: u8 = 6;
+const RX: u8 = 8;
 
 /// Gives the UART its pins.
 pub fn connect(uart: &pac::UART0) {
     // An output and high before the UART takes it, as an idle line is.
-    let _ = p0(TX);
+    let _ = p0(TX.into());
+    // Pulled up, so that an unplugged line reads as idle.
     // SAFETY: a register block that exists for ever; this pin is used by nothing else.
-    set(&unsafe { &*pac::P1::ptr() }.pin_cnf[RX_PIN], INPUT_PULLED_UP);
-    set(&uart.psel.txd, TX);
-    set(&uart.psel.rxd, RX);
+    let port = unsafe { &*pac::P1::ptr() };
+    port.pin_cnf[usize::from(RX)].write(|w| w.dir().input().input().connect().pull().pullup());
+    // From zero, because the reserved bits of these registers read as ones after a reset.
+    // SAFETY: both are numbers of pins.
+    uart.psel.txd.write(|w| unsafe { w.bits(0).pin().bits(TX) }.port().clear_bit().connect().connected());
+    // SAFETY: as above.
+    uart.psel.rxd.write(|w| unsafe { w.bits(0).pin().bits(RX) }.port().set_bit().connect().connected());
 }
 
 /// The rows, P0.21, P0.22, P0.15, P0.24, P0.19; high selects.

@@ -1,12 +1,12 @@
 //! The journal's flash: the region `JOURNAL` of `memory.x`, through the NVMC, as `embedded_storage` NOR flash.
 //!
 //! Pages of 1 KB (v1) or 4 KB (v2); words of 4 bytes, written with bits going from 1 to 0 only, each at most
-//! twice between erases. The processor stands still while the flash is busy: 46 microseconds a word, 22 ms
+//! twice between erases. The processor stands still while the flash is busy: at most 46 microseconds a word, 22 ms
 //! (v1) or 88 ms (v2) a page erase. Nothing here can reach the image: offsets are relative to the region and
 //! checked against it.
 
 use super::model::{FLASH_PAGE, pac};
-use super::set;
+use super::write;
 use crate::journal::JournalFlash;
 use core::ptr;
 use embedded_storage::nor_flash::{
@@ -15,9 +15,6 @@ use embedded_storage::nor_flash::{
 };
 
 const WORD: usize = 4;
-const READ_ONLY: u32 = 0;
-const WRITE: u32 = 1;
-const ERASE: u32 = 2;
 
 unsafe extern "C" {
     static _journal_start: u8;
@@ -37,7 +34,7 @@ impl Flash {
     }
 
     fn wait(&self) {
-        while self.0.ready.read().bits() & 1 == 0 {}
+        while self.0.ready.read().ready().is_busy() {}
     }
 }
 
@@ -69,12 +66,12 @@ impl NorFlash for Flash {
 
     fn erase(&mut self, from: u32, to: u32) -> Result<(), NorFlashErrorKind> {
         check_erase(self, from, to)?;
-        set(&self.0.config, ERASE);
+        self.0.config.write(|w| w.wen().een());
         for page in (from..to).step_by(FLASH_PAGE) {
-            set(self.0.erasepage(), Self::address(page) as u32);
+            write(self.0.erasepage(), Self::address(page) as u32);
             self.wait();
         }
-        set(&self.0.config, READ_ONLY);
+        self.0.config.write(|w| w.wen().ren());
         Ok(())
     }
 
@@ -96,14 +93,14 @@ impl JournalFlash for Flash {
             // SAFETY: the same word; volatile, because the NVMC changes it.
             unsafe { start.add(i).read_volatile() == word }
         };
-        set(&self.0.config, WRITE);
+        self.0.config.write(|w| w.wen().wen());
         // SAFETY: four bytes are a word, whatever they are; the processor is little-endian, as the journal's words.
         let good = if let ([], words, []) = unsafe { bytes.align_to::<u32>() } {
             words.iter().copied().enumerate().all(write)
         } else {
             bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes).enumerate().all(write)
         };
-        set(&self.0.config, READ_ONLY);
+        self.0.config.write(|w| w.wen().ren());
         Ok(good)
     }
 }

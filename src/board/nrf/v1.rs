@@ -1,13 +1,17 @@
 //! What is particular to the micro:bit v1.
 
-use super::leds::Pin;
-use super::set;
+use super::pins::Pin;
+use super::write;
 pub use nrf51_pac as pac;
 
-/// The board's name.
-pub const NAME: &str = "microbit-v1";
 /// Bytes of a flash page.
 pub const FLASH_PAGE: usize = 1024;
+/// For an erase of at most 22.3 ms, the records written into the page (4 ms) and their computation (16 ms).
+pub const ERASE_MICROSECONDS: u32 = 40_000;
+/// Most features of a plan.
+pub const FEATURES: usize = 64;
+/// Most patients who wait for their outcome.
+pub const WAITING: usize = 256;
 /// The serial port's interrupt.
 pub const UART_INTERRUPT: pac::Interrupt = pac::Interrupt::UART0;
 
@@ -15,25 +19,24 @@ pub const UART_INTERRUPT: pac::Interrupt = pac::Interrupt::UART0;
 pub const LED_ROWS: usize = 3;
 /// Columns of the LED matrix as it is wired.
 pub const LED_COLUMNS: usize = 9;
-/// Where each wired LED sits on the face: 5 * y + x; 25 where there is none.
+/// Where each wired LED sits in a picture: 5 * y + x; 25 where there is none.
 pub const LED_MAP: [[u8; LED_COLUMNS]; LED_ROWS] =
     [[0, 2, 4, 19, 18, 17, 16, 15, 11], [14, 10, 12, 1, 3, 23, 21, 25, 25], [22, 24, 20, 5, 6, 7, 8, 9, 13]];
 
 /// P0.24 and P0.25, towards the USB interface chip.
 const TX: u32 = 24;
-const RX_PIN: usize = 25;
-const RX: u32 = RX_PIN as u32;
-/// PIN_CNF: an input, connected, pulled up, so that an unplugged line reads as idle.
-const INPUT_PULLED_UP: u32 = 3 << 2;
+const RX: u32 = 25;
 
 /// Gives the UART its pins.
 pub fn connect(uart: &pac::UART0) {
     // An output and high before the UART takes it, as an idle line is.
     let _ = pin(TX);
+    // Pulled up, so that an unplugged line reads as idle.
     // SAFETY: a register block that exists for ever; this pin is used by nothing else.
-    set(&unsafe { &*pac::GPIO::ptr() }.pin_cnf[RX_PIN], INPUT_PULLED_UP);
-    set(&uart.pseltxd, TX);
-    set(&uart.pselrxd, RX);
+    unsafe { &*pac::GPIO::ptr() }.pin_cnf[RX as usize]
+        .write(|w| w.dir().input().input().connect().pull().pullup());
+    write(&uart.pseltxd, TX);
+    write(&uart.pselrxd, RX);
 }
 
 /// The rows, P0.13 to P0.15; high selects.

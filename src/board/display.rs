@@ -1,0 +1,157 @@
+//! The LEDs: pictures of 5 x 5, which one is shown when, and a matrix scanned through `embedded_hal` pins.
+//!
+//! A picture is 25 bits, bit 5 * y + x for the LED in column x of row y. The main loop shows a picture at every tick of
+//! 4 ms and a matrix lights one wired row each time: three rows make 12 ms a frame, five rows 20 ms.
+
+use super::Screen;
+use crate::design::Arm;
+use crate::wire::State;
+use core::convert::Infallible;
+use embedded_hal::digital::OutputPin;
+
+/// Nothing lit.
+pub const DARK: u32 = 0;
+/// Arm 0: a ring.
+pub const ARM_0: u32 = picture([0b01110, 0b10001, 0b10001, 0b10001, 0b01110]);
+/// Arm 1: a bar.
+pub const ARM_1: u32 = picture([0b00100, 0b01100, 0b00100, 0b00100, 0b01110]);
+/// The heartbeat, in the middle.
+pub const HEART: u32 = picture([0, 0, 0b00100, 0, 0]);
+/// A cross: the device is in `fault` or holds the state of another firmware, and assigns nobody.
+pub const FAULT: u32 = picture([0b10001, 0b01010, 0b00100, 0b01010, 0b10001]);
+
+/// Rows from the top, each as it looks in binary.
+const fn picture(rows: [u8; 5]) -> u32 {
+    let [a, b, c, d, e] = rows;
+    mirror(a) | mirror(b) << 5 | mirror(c) << 10 | mirror(d) << 15 | mirror(e) << 20
+}
+
+const fn mirror(row: u8) -> u32 {
+    (row.reverse_bits() >> 3) as u32
+}
+
+/// Ticks of [`super::main_loop::TICK_MICROSECONDS`] in a second: the heart beats once in so many.
+const SECOND: u32 = 1_000_000 / super::main_loop::TICK_MICROSECONDS;
+/// How long an arm is shown.
+const ARM_SHOWN: u32 = 10 * SECOND;
+
+/// Which picture is shown: the arm just given, else a heartbeat, or a cross in `fault`.
+#[derive(Debug, Default)]
+pub struct Display {
+    arm: Option<Arm>,
+    ticks: u32,
+}
+
+impl Display {
+    /// A patient was given this arm.
+    pub const fn show_arm(&mut self, arm: Arm) {
+        *self = Self { arm: Some(arm), ticks: 0 };
+    }
+
+    /// The picture of the next tick.
+    pub fn tick(&mut self, state: State) -> u32 {
+        self.ticks = self.ticks.wrapping_add(1);
+        match self.arm {
+            _ if matches!(state, State::Fault | State::Foreign) => FAULT,
+            Some(Arm::Zero) if self.ticks < ARM_SHOWN => ARM_0,
+            Some(Arm::One) if self.ticks < ARM_SHOWN => ARM_1,
+            _ => {
+                self.arm = None;
+                if self.ticks % SECOND < SECOND / 8 { HEART } else { DARK }
+            }
+        }
+    }
+}
+
+/// A matrix as it is wired: `R` rows that are high when selected, `C` columns that light when low.
+pub struct Matrix<P, const R: usize, const C: usize> {
+    rows: [P; R],
+    columns: [P; C],
+    /// Where each wired LED sits in the picture; 25 where there is none.
+    map: &'static [[u8; C]; R],
+    next: usize,
+}
+
+impl<P: OutputPin<Error = Infallible>, const R: usize, const C: usize> Matrix<P, R, C> {
+    /// A matrix of these pins.
+    pub const fn new(rows: [P; R], columns: [P; C], map: &'static [[u8; C]; R]) -> Self {
+        Self { rows, columns, map, next: 0 }
+    }
+}
+
+impl<P: OutputPin<Error = Infallible>, const R: usize, const C: usize> Screen for Matrix<P, R, C> {
+    fn show(&mut self, picture: u32) {
+        for row in &mut self.rows {
+            let Ok(()) = row.set_low();
+        }
+        self.next = (self.next + 1) % R;
+        let (Some(row), Some(leds)) = (self.rows.get_mut(self.next), self.map.get(self.next)) else { return };
+        for (column, led) in self.columns.iter_mut().zip(leds) {
+            let lit = picture & (1 << led) != 0;
+            let Ok(()) = column.set_state((!lit).into());
+        }
+        let Ok(()) = row.set_high();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+    use std::rc::Rc;
+    use std::vec::Vec;
+
+    #[test]
+    fn arm_shows_ten_seconds_then_heartbeat() {
+        let mut display = Display::default();
+        for (arm, picture) in [(Arm::Zero, ARM_0), (Arm::One, ARM_1)] {
+            display.show_arm(arm);
+            for _ in 1..ARM_SHOWN {
+                assert_eq!(display.tick(State::Running), picture);
+            }
+            let second: Vec<u32> = (0..SECOND).map(|_| display.tick(State::Running)).collect();
+            assert_eq!(second.iter().filter(|shown| **shown == HEART).count(), (SECOND / 8) as usize);
+            assert!(second.iter().all(|shown| [HEART, DARK].contains(shown)));
+        }
+        display.show_arm(Arm::One);
+        assert_eq!(display.tick(State::Fault), FAULT);
+    }
+
+    struct Pin(usize, Rc<RefCell<Vec<bool>>>);
+    impl embedded_hal::digital::ErrorType for Pin {
+        type Error = Infallible;
+    }
+    impl OutputPin for Pin {
+        fn set_low(&mut self) -> Result<(), Infallible> {
+            self.1.borrow_mut()[self.0] = false;
+            Ok(())
+        }
+        fn set_high(&mut self) -> Result<(), Infallible> {
+            self.1.borrow_mut()[self.0] = true;
+            Ok(())
+        }
+    }
+
+    /// A scan of all rows lights exactly the LEDs of the picture, on a matrix with a gap.
+    #[test]
+    fn matrix_lights_the_picture() {
+        const MAP: [[u8; 3]; 2] = [[0, 2, 25], [12, 24, 4]];
+        let levels = Rc::new(RefCell::new(std::vec![false; 5]));
+        let pin = |number| Pin(number, levels.clone());
+        let mut matrix = Matrix::new([0, 1].map(pin), [2, 3, 4].map(pin), &MAP);
+        for picture in [DARK, HEART, FAULT, ARM_0] {
+            let mut lit = BTreeSet::new();
+            for _ in 0..2 {
+                matrix.show(picture);
+                let levels = levels.borrow();
+                for (row, leds) in MAP.iter().enumerate() {
+                    let on = leds.iter().zip(&levels[2..]).filter(|(_, high)| levels[row] && !**high);
+                    lit.extend(on.map(|(led, _)| *led));
+                }
+            }
+            let expected = MAP.as_flattened().iter().copied().filter(|led| picture >> led & 1 != 0);
+            assert_eq!(lit, expected.collect());
+        }
+    }
+}

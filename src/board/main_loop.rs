@@ -1,0 +1,224 @@
+//! The firmware: one loop around [`Device`], on any [`Board`].
+//!
+//! ```text
+//! interrupt: byte -> queue     loop: queue -> Framer -> Device::handle_line -> reply, at its moment
+//!                                    between requests: draw noise, show the LEDs, sleep
+//! ```
+//!
+//! # Timing side channels
+//! * The first byte of a reply leaves [`REPLY_MICROSECONDS`] after its request was complete, plus
+//!   [`Board::ERASE_MICROSECONDS`] for every page erased meanwhile. The number of erases depends on public counts
+//!   ([`crate::journal`]). Both spans cover the longest computation; should one ever not, the reply leaves at the next
+//!   multiple of the first and [`stamps::LATE_REPLIES`] counts it. The wait ends on a timer event, so that the reply
+//!   leaves the same number of instructions after it whatever was computed before.
+//! * How long a draw of noise takes depends on the noise. Draws are made between requests, ahead of the look that needs
+//!   them, each padded to a multiple of [`DRAW_MICROSECONDS`]; the next request waits for their end.
+//!
+//! # Flash and the serial line
+//! A page erase stops the processor for longer than the UART can hold bytes. So flash is written and erased only
+//! between a request and its reply, when the terminal is waiting and no byte can come. Nothing touches flash
+//! between requests.
+
+use super::display::Display;
+use super::{Board, Clock, Parts, Screen, Watchdog, stamps};
+use crate::device::{Device, DeviceState};
+use crate::journal::JournalFlash;
+use crate::wire::{Framer, Reply};
+use core::convert::Infallible;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use embedded_io::{Read, ReadReady, Write};
+use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
+
+/// From the end of a request to its reply when no page is erased. Deciding and writing take 1 to 2 ms on the v1.
+pub const REPLY_MICROSECONDS: u32 = 20_000;
+/// For the noise of one feature.
+pub const DRAW_MICROSECONDS: u32 = 4_000;
+/// How often the LEDs are refreshed.
+pub const TICK_MICROSECONDS: u32 = 4_000;
+
+/// How often the device is told that time passes.
+const SECOND_MICROSECONDS: u32 = 1_000_000;
+
+/// Logs a public event, in builds that log.
+macro_rules! log {
+    ($($event:tt)*) => {
+        #[cfg(feature = "defmt")]
+        defmt::info!($($event)*);
+    };
+}
+
+#[cfg(not(feature = "seeded"))]
+type Noise<B> = <B as Board>::Entropy;
+#[cfg(feature = "seeded")]
+type Noise<B> = super::drill::Rehearsed<B>;
+
+/// The device on a board.
+type Bedside<B, const M: usize, const U: usize> =
+    Device<&'static mut DeviceState<M, U>, Counted<<B as Board>::Flash>, Noise<B>>;
+
+/// Runs the firmware, for ever.
+pub fn run<B: Board, const M: usize, const U: usize>(parts: Parts<B, M, U>) -> ! {
+    static ERASES: AtomicU32 = AtomicU32::new(0);
+    let Parts { mut clock, mut sender, mut receiver, entropy, flash, .. } = parts;
+    let Parts { mut screen, mut watchdog, held, restart, .. } = parts;
+    #[cfg(feature = "seeded")]
+    let entropy = super::drill::Rehearsed::replace(entropy);
+    let flash = Counted { flash, erases: &ERASES };
+    let mut device = Bedside::<B, M, U>::asleep(held, flash, entropy, Some(restart));
+    device.power_up();
+    draw_ahead::<B, M, U>(&mut device, &mut clock);
+    log!("ready: {}, restart {}", device.state(), restart);
+    stamps::STAMP_READY.set(clock.now());
+
+    let mut framer = Framer::new();
+    let mut display = Display::default();
+    let second = SECOND_MICROSECONDS * B::Clock::PER_MICROSECOND;
+    let mut ticked = clock.now();
+    loop {
+        watchdog.feed();
+        if clock.now().wrapping_sub(ticked) >= second {
+            ticked = ticked.wrapping_add(second);
+            device.tick();
+        }
+        while let Some(byte) = next_byte(&mut receiver) {
+            let Some(line) = framer.push(byte) else { continue };
+            #[cfg(feature = "seeded")]
+            super::drill::run(line);
+            let timing = (&mut clock, &ERASES);
+            answer::<B, M, U>(&mut device, timing, line, &mut sender, &mut display);
+            draw_ahead::<B, M, U>(&mut device, &mut clock);
+            break;
+        }
+        if !is_ready(&mut receiver) {
+            screen.show(display.tick(device.state()));
+            clock.sleep(|| is_ready(&mut receiver));
+        }
+    }
+}
+
+fn is_ready(receiver: &mut impl ReadReady<Error = Infallible>) -> bool {
+    let Ok(ready) = receiver.read_ready();
+    ready
+}
+
+fn next_byte(receiver: &mut (impl Read<Error = Infallible> + ReadReady)) -> Option<u8> {
+    if !is_ready(receiver) {
+        return None;
+    }
+    let mut byte = [0];
+    let Ok(count) = receiver.read(&mut byte);
+    (count > 0).then_some(byte[0])
+}
+
+// Not inlined: the frames of answering and of drawing share the same stack, of which there is little.
+
+/// Answers a line at the moment that is due.
+#[inline(never)]
+fn answer<B: Board, const M: usize, const U: usize>(
+    device: &mut Bedside<B, M, U>,
+    (clock, erases): (&mut B::Clock, &AtomicU32),
+    line: &[u8],
+    sender: &mut B::Sender,
+    display: &mut Display,
+) {
+    let begin = clock.now();
+    stamps::STAMP_BEGIN.set(begin);
+    erases.store(0, Relaxed);
+    let mut first = true;
+    device.handle_line(line, &mut |reply, line| {
+        if first {
+            stamps::STAMP_DECIDED.set(clock.now());
+            wait::<B>(clock, begin, erases.load(Relaxed));
+            stamps::STAMP_BYTE_OUT.set(clock.now());
+            first = false;
+        }
+        let Ok(()) = sender.write_all(line);
+        match reply {
+            Reply::Arm { arm, .. } => display.show_arm(*arm),
+            Reply::Refused(_refusal) => {
+                log!("refused: {}", _refusal.word().name());
+            }
+            _ => {}
+        }
+    });
+}
+
+/// Waits until the reply to a request that came at `begin` and erased so many pages is due. (Not inlined: its call is
+/// where tests see that a request was decided.)
+#[inline(never)]
+fn wait<B: Board>(clock: &mut B::Clock, begin: u32, erases: u32) {
+    let reply = REPLY_MICROSECONDS * B::Clock::PER_MICROSECOND;
+    let due = reply.wrapping_add(erases.wrapping_mul(B::ERASE_MICROSECONDS * B::Clock::PER_MICROSECOND));
+    let late = clock.now().wrapping_sub(begin).checked_sub(due);
+    if erases > 0 {
+        log!("pages erased");
+    }
+    if late.is_some() {
+        stamps::LATE_REPLIES.add_one();
+    }
+    let extra = late.map_or(0, |late| (late / reply + 1).wrapping_mul(reply));
+    clock.sleep_until(begin.wrapping_add(due).wrapping_add(extra));
+}
+
+/// Draws the noise of the next look, feature by feature, each in a multiple of [`DRAW_MICROSECONDS`].
+#[inline(never)]
+fn draw_ahead<B: Board, const M: usize, const U: usize>(device: &mut Bedside<B, M, U>, clock: &mut B::Clock) {
+    let draw = DRAW_MICROSECONDS * B::Clock::PER_MICROSECOND;
+    loop {
+        let begin = clock.now();
+        if !device.draw_ahead() {
+            break;
+        }
+        let spent = clock.now().wrapping_sub(begin);
+        clock.sleep_until(begin.wrapping_add((spent / draw + 1).wrapping_mul(draw)));
+    }
+}
+
+/// A flash that counts the pages it erases.
+struct Counted<F> {
+    flash: F,
+    erases: &'static AtomicU32,
+}
+
+impl<F: ErrorType> ErrorType for Counted<F> {
+    type Error = F::Error;
+}
+
+impl<F: ReadNorFlash> ReadNorFlash for Counted<F> {
+    const READ_SIZE: usize = F::READ_SIZE;
+
+    #[inline]
+    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), F::Error> {
+        self.flash.read(offset, bytes)
+    }
+
+    fn capacity(&self) -> usize {
+        self.flash.capacity()
+    }
+}
+
+impl<F: NorFlash> NorFlash for Counted<F> {
+    const WRITE_SIZE: usize = F::WRITE_SIZE;
+    const ERASE_SIZE: usize = F::ERASE_SIZE;
+
+    fn erase(&mut self, from: u32, to: u32) -> Result<(), F::Error> {
+        // No division: pages are powers of two.
+        let pages = to.saturating_sub(from) >> F::ERASE_SIZE.trailing_zeros();
+        self.erases.store(self.erases.load(Relaxed).wrapping_add(pages), Relaxed);
+        self.flash.erase(from, to)
+    }
+
+    #[inline]
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), F::Error> {
+        self.flash.write(offset, bytes)
+    }
+}
+
+impl<F: MultiwriteNorFlash> MultiwriteNorFlash for Counted<F> {}
+
+impl<F: JournalFlash> JournalFlash for Counted<F> {
+    #[inline]
+    fn program(&mut self, offset: u32, words: &[u8]) -> Result<bool, F::Error> {
+        self.flash.program(offset, words)
+    }
+}

@@ -1,0 +1,113 @@
+"""Serves one emulated board to a test: a command in JSON on each line of standard input, its answer on standard output.
+
+    send {hex, after}    puts bytes on the line, `after` microseconds from now
+    line {limit}         runs until a line has been sent, at most `limit` microseconds
+    run {time}           runs for so many microseconds
+    cut {operation, erase}  lets the power fail in the flash operation, or in the erase, so many after this moment
+    power {}             switches the board off and on: flash stays, RAM holds anything
+    reset {bits}         presses the reset button; the other bits of RESETREAS may be set too
+    noise {on, stuck}    stops the random generator, or makes it give the same byte for ever
+    slow {time}          makes the next flash operation take so many microseconds
+    uart {overwrite}     which byte an overrun costs
+    start {limit}        runs until the firmware is ready for its first request, at most `limit` microseconds
+    word {symbol}        a word of RAM
+    store {hex}          fills the journal
+    state {}             everything that was observed
+
+An answer with `cut` says that the power has failed.
+"""
+
+import json
+import sys
+
+from chip import MICROSECOND, PIN, Chip, PowerCut
+
+
+class Board:
+    def __init__(self, elf, seed):
+        self.chip = Chip(elf, seed)
+        self.given = 0
+
+    def send(self, hex, after):
+        self.chip.send(bytes.fromhex(hex), after)
+        return {}
+
+    def line(self, limit):
+        sent = self.chip.sent
+        self.chip.run(limit, lambda: sent.find(b"\n", self.given) >= 0)
+        end = sent.find(b"\n", self.given)
+        if end < 0:
+            return {"line": None}
+        text = sent[self.given:end].decode("latin-1")
+        began = self.chip.sent_times[self.given]
+        self.given = end + 1
+        return {"line": text, "began": began / MICROSECOND}
+
+    def run(self, time):
+        self.chip.run(time)
+        return {}
+
+    def cut(self, operation, erase):
+        if erase:
+            self.chip.cut_erase = len(self.chip.erased_at) + operation
+        else:
+            self.chip.cut_operation = self.chip.operations + operation
+        return {}
+
+    def power(self):
+        self.given = len(self.chip.sent)
+        self.chip.power_up()
+        return {}
+
+    def reset(self, bits):
+        self.chip.reset(PIN)
+        self.chip.reset_reasons |= bits
+        return {}
+
+    def noise(self, on, stuck):
+        self.chip.noise, self.chip.stuck_noise = on, stuck
+        return {}
+
+    def slow(self, time):
+        self.chip.next_flash_time = time * MICROSECOND
+        return {}
+
+    def uart(self, overwrite):
+        self.chip.overwrite = overwrite
+        return {}
+
+    def start(self, limit):
+        # Start-up code clears this word, which holds anything when power comes on.
+        self.chip.store_word("STAMP_READY", 0)
+        self.chip.run(limit, lambda: self.chip.load_word("STAMP_READY") != 0)
+        return {"ready": self.chip.load_word("STAMP_READY") != 0}
+
+    def word(self, symbol):
+        return {"word": self.chip.load_word(symbol)}
+
+    def store(self, hex):
+        self.chip.uc.mem_write(self.chip.journal.start, bytes.fromhex(hex))
+        return {}
+
+    def state(self):
+        chip = self.chip
+        lit, chip.lit = sorted(chip.lit), set()
+        return {"now": chip.now / MICROSECOND, "wire_free": chip.wire_free / MICROSECOND, "lit": lit,
+                "violations": chip.violations, "operations": chip.operations, "erases": chip.erases,
+                "erased_at": [moment / MICROSECOND for moment in chip.erased_at], "overruns": chip.overruns,
+                "resets": chip.resets}
+
+
+def main():
+    board = Board(sys.argv[1], int(sys.argv[2]))
+    for request in sys.stdin:
+        request = json.loads(request)
+        try:
+            answer = getattr(board, request.pop("do"))(**request)
+        except PowerCut:
+            answer = {"cut": True}
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+//! An emulated micro:bit v2: a Python process that runs `board.py`, spoken to in lines of JSON.
+//!
+//! Time on the board is virtual, so nothing here passes or fails by the speed of the machine. When a board is dropped
+//! after a test that passed, it must not have done anything that the chip's specification forbids.
+
+use crate::bedside::Bedside;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// How long a reply may take, in microseconds: an `ERASE` of every page takes 6 seconds.
+const PATIENCE: u64 = 10_000_000;
+
+/// How long a boot may take: a journal that is repaired may erase every page, and a dead noise source is waited for.
+const BOOT: u64 = 8_000_000;
+/// Bytes of the journal.
+const JOURNAL: usize = 256 * 1024;
+
+/// The builds of the firmware.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Firmware {
+    /// The image that ships.
+    Release,
+    /// Seeded, with commands that crash it.
+    Test,
+}
+
+/// A path from the environment that `cargo xtask test` sets.
+fn path(name: &str) -> PathBuf {
+    let path = std::env::var_os(name).unwrap_or_else(|| panic!("{name} is not set: run `cargo xtask test`"));
+    assert!(Path::new(&path).is_file(), "{name}={path:?} is not a file: run `cargo xtask test`");
+    path.into()
+}
+
+/// A board with power.
+pub struct Board {
+    process: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+/// The power failed.
+#[derive(Debug)]
+pub struct Cut;
+
+impl Board {
+    /// Switches on a board whose journal has never been written. `seed` is for its noise and its torn flash.
+    pub fn boot(firmware: Firmware, seed: u32) -> Self {
+        let elf = path(match firmware {
+            Firmware::Release => "EQUIPOISE_FIRMWARE_V2",
+            Firmware::Test => "EQUIPOISE_FIRMWARE_V2_TEST",
+        });
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nrf52833/board.py");
+        let mut process = Command::new(path("EQUIPOISE_PYTHON"))
+            .arg("-B")
+            .arg(script)
+            .arg(&elf)
+            .arg(seed.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("the emulator did not start: {error}"));
+        let (input, output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
+        let mut board = Self { process, input, output: BufReader::new(output) };
+        board.start();
+        board
+    }
+
+    /// Lets the board boot until it is ready for requests.
+    pub fn start(&mut self) {
+        self.try_start().expect("the power is on");
+    }
+
+    /// The same where the power may fail.
+    pub fn try_start(&mut self) -> Result<(), Cut> {
+        let answer = self.tell(json!({"do": "start", "limit": BOOT}))?;
+        assert!(answer["ready"] == true, "the board does not boot within {BOOT} microseconds");
+        Ok(())
+    }
+
+    fn tell(&mut self, command: Value) -> Result<Value, Cut> {
+        writeln!(self.input, "{command}")
+            .expect("the emulator runs; is the Python package `unicorn` installed?");
+        let mut answer = String::new();
+        self.output.read_line(&mut answer).unwrap();
+        assert!(
+            !answer.is_empty(),
+            "the emulator ended at {:.80}; see its message above",
+            command.to_string()
+        );
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        if answer["cut"] == true { Err(Cut) } else { Ok(answer) }
+    }
+
+    fn does(&mut self, command: Value) -> Value {
+        self.tell(command).expect("the power is on")
+    }
+
+    /// Runs for so many microseconds.
+    pub fn run(&mut self, time: u64) {
+        self.does(json!({"do": "run", "time": time}));
+    }
+
+    /// Puts bytes on the line at 115200 baud, beginning `after` microseconds from now.
+    pub fn send(&mut self, bytes: &[u8], after: u64) {
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.does(json!({"do": "send", "hex": hex, "after": after}));
+    }
+
+    /// The next line the board sends within so many microseconds, and the moment its first byte began.
+    pub fn try_line(&mut self, within: u64) -> Result<Option<(String, f64)>, Cut> {
+        let answer = self.tell(json!({"do": "line", "limit": within}))?;
+        let line = answer["line"].as_str().map(str::to_owned);
+        Ok(line.map(|line| (line, answer["began"].as_f64().unwrap())))
+    }
+
+    /// Lets the power fail in the flash operation, or in the page erase, so many from here.
+    pub fn cut_at(&mut self, operation: u32, erase: bool) {
+        self.does(json!({"do": "cut", "operation": operation, "erase": erase}));
+    }
+
+    /// The power fails no more.
+    pub fn never_cut(&mut self) {
+        self.cut_at(u32::MAX, false);
+    }
+
+    /// Switches the power on again; RAM holds anything.
+    pub fn power_up(&mut self) {
+        self.does(json!({"do": "power"}));
+    }
+
+    /// Presses the reset button. `bits` of RESETREAS are set too, as anomaly 136 allows.
+    pub fn press_reset(&mut self, bits: u32) {
+        self.does(json!({"do": "reset", "bits": bits}));
+        self.start();
+    }
+
+    /// Switches the noise source on or off, or makes it give the same byte for ever.
+    pub fn set_noise(&mut self, on: bool, stuck: Option<u8>) {
+        self.does(json!({"do": "noise", "on": on, "stuck": stuck}));
+    }
+
+    /// Makes the next flash operation stop the processor for so many microseconds.
+    pub fn slow_flash(&mut self, time: u32) {
+        self.does(json!({"do": "slow", "time": time}));
+    }
+
+    /// Chooses which byte an overrun costs: the newest, or the last one held.
+    pub fn set_overwrite(&mut self, overwrite: bool) {
+        self.does(json!({"do": "uart", "overwrite": overwrite}));
+    }
+
+    /// The word behind a symbol.
+    pub fn word(&mut self, symbol: &str) -> u64 {
+        self.does(json!({"do": "word", "symbol": symbol}))["word"].as_u64().unwrap()
+    }
+
+    /// Fills the journal with these bytes.
+    pub fn store_journal(&mut self, byte: impl FnMut() -> u8) {
+        let bytes = std::iter::repeat_with(byte).take(JOURNAL);
+        let hex: String = bytes.map(|byte| format!("{byte:02x}")).collect();
+        self.does(json!({"do": "store", "hex": hex}));
+    }
+
+    /// What was observed.
+    pub fn state(&mut self) -> State {
+        let state = self.does(json!({"do": "state"}));
+        let pairs = state["lit"].as_array().unwrap();
+        State {
+            wire_free: state["wire_free"].as_f64().unwrap(),
+            overruns: state["overruns"].as_u64().unwrap(),
+            operations: state["operations"].as_u64().unwrap(),
+            erases: state["erases"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect(),
+            lit: pairs.iter().map(|pair| 5 * pair[1].as_u64().unwrap() + pair[0].as_u64().unwrap()).collect(),
+            resets: state["resets"].as_array().unwrap().iter().map(|cause| cause.as_u64().unwrap()).collect(),
+            violations: state["violations"].as_array().unwrap().iter().map(|text| text.to_string()).collect(),
+        }
+    }
+}
+
+/// What was observed since the board was made.
+#[derive(Debug)]
+pub struct State {
+    /// When the last byte sent to it had arrived.
+    pub wire_free: f64,
+    /// Bytes the UART lost.
+    pub overruns: u64,
+    /// Flash operations.
+    pub operations: u64,
+    /// Erases of each page of the journal.
+    pub erases: Vec<u64>,
+    /// LEDs that were lit since the last call, as 5 * y + x.
+    pub lit: Vec<u64>,
+    /// Causes of its resets as bits of RESETREAS; 0 is power.
+    pub resets: Vec<u64>,
+    /// What the specification forbids.
+    pub violations: Vec<String>,
+}
+
+impl Bedside for Board {
+    fn ask(&mut self, line: &str) -> String {
+        self.send(format!("{line}\n").as_bytes(), 0);
+        self.line()
+    }
+
+    fn line(&mut self) -> String {
+        self.try_line(PATIENCE).expect("the power is on").expect("the board answers").0
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        let violations = if std::thread::panicking() { Vec::new() } else { self.state().violations };
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        assert!(violations.is_empty(), "{violations:#?}");
+    }
+}
