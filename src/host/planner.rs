@@ -62,7 +62,7 @@ pub struct Args {
     /// Largest outcome; 1 is yes/no
     #[arg(long, default_value = "1")]
     scale: String,
-    /// Features of the patients: uniform, zipf[:S], seasonal[:PATIENTS_A_DAY], shares:W,W,..
+    /// Features of the patients: uniform, `zipf[:S]`, `seasonal[:PATIENTS_A_DAY]`, shares:W,W,..
     #[arg(long, default_value = "uniform")]
     arrivals: String,
     /// Outcomes come this many patients late: D, or A..B

@@ -9,10 +9,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Longest line of code or comment, in characters.
+/// Longest comment line, in characters; `max_width` in rustfmt.toml is the same for code.
 const COLUMNS: usize = 100;
-/// File names whose lines are measured; Markdown tables and data may be wider.
-const MEASURED: [&str; 5] = [".rs", ".py", ".sh", ".x", ".toml"];
 
 pub fn lint() -> Result<(), String> {
     tools::lints()?;
@@ -69,33 +67,51 @@ fn rust_version(manifest: &str) -> Result<String, String> {
     Ok(if version.matches('.').count() == 1 { format!("{version}.0") } else { version.to_owned() })
 }
 
-/// Checks the length of every line under version control.
+/// Checks the length of every comment under version control; rustfmt sees to the code.
 pub fn columns() -> Result<(), String> {
-    let listed = Command::new("git").args(["ls-files"]).output();
+    let listed = Command::new("git").args(["ls-files", "*.rs"]).output();
     let listed = listed.map_err(|error| format!("`git ls-files` did not start: {error}"))?;
     let listed = String::from_utf8_lossy(&listed.stdout);
     let mut found = Vec::new();
     let mut files = 0;
-    for file in listed.lines().filter(|file| MEASURED.iter().any(|end| file.ends_with(end))) {
+    for file in listed.lines() {
         // A file that was deleted but not yet committed is still listed.
         let Ok(text) = fs::read_to_string(file) else { continue };
         files += 1;
-        found.extend(long_lines(&text).map(|(line, columns)| format!("{file}:{line}: {columns}")));
+        found.extend(long_comments(&text).iter().map(|(line, columns)| format!("{file}:{line}: {columns}")));
     }
     match (files, found.as_slice()) {
         (0, _) => Err("`git ls-files` lists no source file".into()),
         (_, []) => {
-            say(&format!("no line of {files} files is longer than {COLUMNS} columns"));
+            say(&format!("no comment of {files} files is longer than {COLUMNS} columns"));
             Ok(())
         }
-        _ => Err(format!("{} lines are longer than {COLUMNS} columns:\n{}", found.len(), found.join("\n"))),
+        _ => {
+            Err(format!("{} comments are longer than {COLUMNS} columns:\n{}", found.len(), found.join("\n")))
+        }
     }
 }
 
-/// Number and length of the lines that are too long.
-fn long_lines(text: &str) -> impl Iterator<Item = (usize, usize)> {
-    let lengths = text.lines().map(|line| line.chars().count()).enumerate();
-    lengths.filter(|(_, length)| *length > COLUMNS).map(|(i, length)| (i + 1, length))
+/// Number and length of the comment lines that are too long. Tables and preformatted blocks may be
+/// wider, because they cannot be wrapped.
+fn long_comments(text: &str) -> Vec<(usize, usize)> {
+    let mut preformatted = false;
+    let mut found = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        let Some(comment) = line.trim_start().strip_prefix("//") else {
+            preformatted = false;
+            continue;
+        };
+        let comment = comment.trim_start_matches(['/', '!']).trim_start();
+        if comment.starts_with("```") {
+            preformatted = !preformatted;
+        }
+        let columns = line.chars().count();
+        if columns > COLUMNS && !preformatted && !comment.starts_with('|') {
+            found.push((i + 1, columns));
+        }
+    }
+    found
 }
 
 fn read(path: &Path) -> Result<String, String> {
@@ -106,11 +122,16 @@ fn read(path: &Path) -> Result<String, String> {
 mod tests {
     use super::*;
 
+    /// Counted in characters; code, tables and preformatted blocks are left alone.
     #[test]
-    fn long_lines_are_counted_in_characters() {
+    fn long_comments_are_found() {
         let wide = "é".repeat(COLUMNS);
-        let text = format!("{wide}\nshort\n{wide}x\n");
-        assert_eq!(long_lines(&text).collect::<Vec<_>>(), [(3, COLUMNS + 1)]);
+        let text = format!(
+            "// {wide}\nlet x = \"{wide}\";\n    /// {wide}\n//! ```text\n//! {wide}\n//! ```\n\
+             //! | {wide} |\n// short\n//!{wide}\n"
+        );
+        assert_eq!(long_comments(&text).iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 3, 9]);
+        assert!(long_comments(&format!("// {}", &wide[6..])).is_empty());
     }
 
     #[test]

@@ -87,7 +87,7 @@ const TASKS: [Task; 17] = [
     Task {
         name: "columns",
         options: "",
-        help: "lines of code and comments longer than 100 columns",
+        help: "comments longer than 100 columns",
         run: |words| no_options(words).and_then(|()| lint::columns()),
     },
     Task {

@@ -14,7 +14,7 @@
 //! the dropped arm, P(L = l | B) = 2^-(B-l+1) for l = 1..B and 2^-B for l = 0.
 //!
 //! **[`trial_lengths`]**: T_1..T_M are independent draws around one T_min; one patient of the smallest feature moves
-//! [T_min] by 1, and with it all M laws. Seen: the T_j themselves ([`Seen::Lengths`]), or only which second-half
+//! T_min by 1, and with it all M laws. Seen: the T_j themselves ([`Seen::Lengths`]), or only which second-half
 //! patients of each feature got which arm ([`Seen::LaterArms`]): after the T_j-th all get the same one, and the place of
 //! the last who got the other tells about T_j, as above. That is so where an arm was dropped, and also where both are
 //! left and the "any" arm of Algorithm 2 is a fixed one; [`crate::design::conse`] throws a coin there.
@@ -91,7 +91,7 @@ fn pair_loss<I: Iterator<Item = (f64, f64)>>(pair: impl Fn() -> I, claimed: f64)
     Loss { epsilon: pair().map(ratio).fold(0.0, f64::max), delta: delta(pair(), claimed) }
 }
 
-/// The loss through T_1..T_M when one patient moves [T_min] from `center` to `center - 1` (and back: the worse of both).
+/// The loss through T_1..T_M when one patient moves T_min from `center` to `center - 1` (and back: the worse of both).
 ///
 /// `smallest` bounds how many second-half patients the smallest feature has; the others have enough. With
 /// [`Seen::LaterArms`] losses are rounded down to a grid of 1e-5, so that delta is a lower bound, short by less than

@@ -1,6 +1,6 @@
 //! `terminal` for people; `assign`, `outcome`, `lost` and `status` for scripts.
 //!
-//! Scripts use the same [`Bedside`] and log as the screen. A script that died in the middle of an `assign` is run
+//! Scripts use the same [`Bedside`](crate::host::terminal::bedside::Bedside) and log as the screen. A script that died in the middle of an `assign` is run
 //! again with the same code and gets the same patient's arm.
 
 use crate::prelude::*;

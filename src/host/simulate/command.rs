@@ -76,7 +76,7 @@ pub struct WorldArgs {
     /// What both means gain from the first patient to the last
     #[arg(long, default_value = "0", allow_negative_numbers = true)]
     pub drift: String,
-    /// Features of the patients: uniform, zipf[:S], seasonal[:PATIENTS_A_DAY], or a file of feature numbers
+    /// Features of the patients: uniform, `zipf[:S]`, `seasonal[:PATIENTS_A_DAY]`, or a file of feature numbers
     #[arg(long, default_value = "uniform")]
     pub arrivals: String,
     /// Outcomes come this many patients late: D, or A..B drawn uniformly
@@ -192,7 +192,7 @@ impl WorldArgs {
     }
 }
 
-const DESIGNS: &str = "conse dp-conse interim uniform fixed ucb1 thompson etc[:SHARE]";
+const DESIGNS: &str = "conse dp-conse interim uniform fixed ucb1 thompson `etc[:SHARE]`";
 
 /// The policy of a name.
 pub(crate) fn policy(name: &str) -> Result<(Design, Policy), SimulateError> {
@@ -219,7 +219,7 @@ pub(crate) fn progress(patients: u64) -> ProgressBar {
 /// What `equipoise simulate` takes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Who chooses the arms: conse, dp-conse, interim, uniform, fixed, ucb1, thompson, etc[:SHARE];
+    /// Who chooses the arms: conse, dp-conse, interim, uniform, fixed, ucb1, thompson, `etc[:SHARE]`;
     /// several by commas
     #[arg(long, default_value = "interim")]
     design: String,
