@@ -147,7 +147,7 @@ impl Cells {
     }
 
     /// Adds `count` equal outcomes of `arm`.
-    #[cfg(feature = "host")]
+    #[cfg(any(test, feature = "host"))]
     pub fn add_outcomes(&mut self, arm: Arm, y: u16, count: u32, unit: Unit) {
         for (cell, amount) in arm.of_mut(&mut self.0).iter_mut().zip(unit.amounts(y)) {
             cell.add(i64::from(amount) * i64::from(count));

@@ -86,6 +86,7 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
     const WAITING: u16 = TALLIES + 2 * M as u16;
 
     /// The state of a device fresh from the factory.
+    #[allow(clippy::declare_interior_mutable_const, reason = "a start value, copied into its place once")]
     pub const BLANK: Self = Self {
         custody: Custody::NEW,
         name: None,

@@ -188,7 +188,7 @@ fn csv(measured: &[Measured]) -> String {
             some(s.excludes_0.map(|f| f.mean)),
             some(s.excludes_0.map(|f| f.error)),
             some(s.wrong_side),
-            s.any_error.to_string(),
+            s.any_error,
             scenario.plan
         );
     }

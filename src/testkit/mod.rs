@@ -1,4 +1,5 @@
 //! What tests need beside the product: models of imperfect hardware, and a custodian; `host` only.
+#![allow(clippy::panic, reason = "a test helper that fails stops its test")]
 
 mod custodian;
 pub mod strict_flash;

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     fn waiting(patient: u32) -> Waiting {
-        let choice = Choice { arm: Arm::from_bit(patient % 2 == 1), mark: patient % 3 == 0 };
+        let choice = Choice { arm: Arm::from_bit(patient % 2 == 1), mark: patient.is_multiple_of(3) };
         Waiting { patient, feature: (patient % 64) as u8, choice }
     }
 

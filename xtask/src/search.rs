@@ -47,8 +47,8 @@ pub fn miri() -> Result<(), String> {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo", "miri", "test", "--lib", "--no-default-features"]);
     command.args(["--target-dir", "target/miri"]);
-    // Statistical tests draw too often for an interpreter; miri is not after laws.
-    command.args(["--", "--skip", "noise::", "--skip", "health::"]);
+    // Too slow in an interpreter: laws of the samplers, and whole flashes that are mounted.
+    command.args(["--", "--skip", "noise::", "--skip", "health::", "--skip", "stops_the_mount"]);
     command.env_remove("CARGO").env_remove("RUSTC").env_remove("RUSTUP_TOOLCHAIN");
     run(&mut command)
 }
