@@ -23,6 +23,8 @@ pub fn lint() -> Result<(), String> {
     // The core without `host`, with its unit tests, as miri runs them.
     let core = ["clippy", "--lib", "--profile", "test", "--no-default-features"];
     run(cargo().args(core).args(strict))?;
+    let fuzz = ["--manifest-path", "fuzz/Cargo.toml", "--target-dir", "target/fuzz"];
+    run(cargo().arg("clippy").args(fuzz).args(strict))?;
     let compiler = tools::compiler()?;
     for board in Board::ALL {
         let mut command = compiler.cargo("clippy", board.target());

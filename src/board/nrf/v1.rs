@@ -33,8 +33,9 @@ pub fn connect(uart: &pac::UART0) {
     let _ = pin(TX);
     // Pulled up, so that an unplugged line reads as idle.
     // SAFETY: a register block that exists for ever; this pin is used by nothing else.
-    unsafe { &*pac::GPIO::ptr() }.pin_cnf[RX as usize]
-        .write(|w| w.dir().input().input().connect().pull().pullup());
+    let port = unsafe { &*pac::GPIO::ptr() };
+    #[allow(clippy::indexing_slicing, reason = "a constant, below the 32 pins of a port")]
+    port.pin_cnf[RX as usize].write(|w| w.dir().input().input().connect().pull().pullup());
     write(&uart.pseltxd, TX);
     write(&uart.pselrxd, RX);
 }

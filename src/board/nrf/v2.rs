@@ -33,6 +33,7 @@ pub fn connect(uart: &pac::UART0) {
     // Pulled up, so that an unplugged line reads as idle.
     // SAFETY: a register block that exists for ever; this pin is used by nothing else.
     let port = unsafe { &*pac::P1::ptr() };
+    #[allow(clippy::indexing_slicing, reason = "a constant, below the 32 pins of a port")]
     port.pin_cnf[usize::from(RX)].write(|w| w.dir().input().input().connect().pull().pullup());
     // From zero, because the reserved bits of these registers read as ones after a reset.
     // SAFETY: both are numbers of pins.
