@@ -1,8 +1,8 @@
 //! Any dialogue with a device on a RAM flash: no panic, no fault, and every line has its answer.
 //!
-//! Input: one byte that chooses the device (blank, or running one of two plans), then lines. A line
-//! of one character stands for an event: `!` idle time, `^` a power cut, `@` the custodian's answer to
-//! a challenge.
+//! Input: one byte that chooses the device (blank, or running one of two plans), then lines. `!`
+//! stands for idle time, `^` for a power cut, `@CLOSE` and `@ERASE` for orders of the custodian, with
+//! their proofs.
 #![no_main]
 
 #[path = "../../tests/desk/mod.rs"]
@@ -23,7 +23,10 @@ fuzz_target!(|data: &[u8]| {
         match line {
             b"!" => drop(desk.device.rest()),
             b"^" => desk = desk.power_up(2),
-            b"@" if desk.ask("AUTH").starts_with("NONCE") => desk.auth(),
+            // Not where the device gives no challenge: it has no key, or is locked after wrong proofs.
+            b"@CLOSE" | b"@ERASE" if desk.ask("AUTH").starts_with("NONCE") => {
+                desk.order(if line == b"@CLOSE" { "CLOSE" } else { "ERASE" });
+            }
             // The framer hands over no empty line and no byte beyond the limit.
             _ if line.is_empty() => {}
             _ => {
