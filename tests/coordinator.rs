@@ -134,7 +134,8 @@ fn log_of_another_trial_gets_no_note() {
     let _device = ward.device();
     ward.provision(&[]);
     let (mut log, _) = Log::open(&ward.file("other.jsonl"), "x").unwrap();
-    log.append(Event::Opened { title: "Another".to_owned(), plan: String::new() }).unwrap();
+    log.append(Event::Opened { title: "Another".to_owned(), plan: String::new(), trial: None, file: None })
+        .unwrap();
     drop(log);
     let done = ward.run(&["note", "#1", "x", "--log", "other.jsonl"]);
     assert!(done.code == 2 && done.err.contains("is of another trial"), "{done:?}");

@@ -49,8 +49,17 @@ pub const HASH_DIGITS: usize = 64;
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the fields are named as they are written")]
 pub enum Event {
-    /// The log begins: which trial it is for.
-    Opened { title: String, plan: String },
+    /// The log begins: which trial it is for. Logs of earlier versions have neither id nor digest.
+    Opened {
+        title: String,
+        plan: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trial: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+    },
+    /// A person said that this log, begun by an earlier version, is of this trial.
+    Tied { trial: String, file: String },
     /// A person confirmed an enrolment; written before the device is asked for anything.
     Wanted { code: String, feature: u8, feature_name: String },
     /// A confirmed enrolment was given up before the device was asked for it.

@@ -144,7 +144,7 @@ mod tests {
 
     fn row(estimate: f64, low: f64, high: f64) -> Estimate {
         let name = "<a & b>".to_owned();
-        let standard_error = None;
+        let standard_error = 0.1;
         Estimate { feature: Some(0), name, estimate, standard_error, low, high, outcomes: 9, truth: None }
     }
 

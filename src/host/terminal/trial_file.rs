@@ -211,6 +211,28 @@ impl TrialFile {
         .concat()
     }
 
+    /// What gives numbers another meaning in this file than in the one the device was provisioned with.
+    #[must_use]
+    pub fn differences(&self, provisioned: &Self) -> Vec<String> {
+        let list = |names: &[String]| format!("\"{}\"", names.join("\", \""));
+        let labels =
+            |file: &Self| file.labels.as_ref().map_or_else(|| "none".to_owned(), |labels| list(labels));
+        let both = |file: &Self| {
+            [
+                ("title", file.title.clone()),
+                ("arms", list(&file.arms)),
+                ("features", list(&file.features)),
+                ("question", file.question.clone()),
+                ("scale", file.plan.scale().to_string()),
+                ("labels", labels(file)),
+            ]
+        };
+        let pairs = both(provisioned).into_iter().zip(both(self)).filter(|(theirs, ours)| theirs != ours);
+        pairs
+            .map(|((key, theirs), (_, ours))| format!("{key}: {theirs} on the device, {ours} in the file"))
+            .collect()
+    }
+
     /// What the device stores of the trial file: the first bytes of SHA-256 of [`Self::canonical`].
     #[must_use]
     pub fn digest(&self) -> [u8; DIGEST_BYTES] {

@@ -116,14 +116,19 @@ fn keep_up(bedside: &mut Bedside, news: &Sender<News>) -> Option<News> {
         let _ = news.send(News::Pending(code));
     }
     let status = bedside.status();
-    if let Some(port) = bedside.client().port() {
+    if let (Ok(status), Some(port)) = (&status, bedside.client().port()) {
         let _ = news.send(News::Connected(port.to_owned()));
+        let _ = news.send(News::Progress(*status));
     }
-    let resumed = status.and_then(|status| {
-        let _ = news.send(News::Progress(status));
-        bedside.resume()
-    });
-    match resumed {
+    match status {
+        Ok(_) => {}
+        // Another trial's device is as good as none.
+        Err(error @ (Failure::NoDevice(_) | Failure::Usage(_))) => {
+            return Some(News::Disconnected(error.to_string()));
+        }
+        Err(other) => return Some(News::Failed(other.to_string())),
+    }
+    match bedside.resume() {
         Ok(Some(patient)) => {
             let _ = news.send(News::Enrolled(patient));
             bedside.status().ok().map(News::Progress)
