@@ -1,6 +1,8 @@
-//! Enrolment and outcomes through client, log and register, over a line that loses, garbles and breaks.
+//! Enrolment and outcomes through client, log and register, over a line that loses, garbles and
+//! breaks.
 //!
-//! The device here is a small imitation, so that a test can decide what happens to every single line.
+//! The device here is a small imitation, so that a test can decide what happens to every single
+//! line.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
@@ -335,7 +337,8 @@ fn number_of_another_terminal_is_not_taken() {
     let patient = ward.terminal().enrol("P-1", 0).unwrap();
     assert_eq!((patient.number, patient.arm), (3, Arm::Zero));
     assert!(matches!(&ward.events()[2], Event::Refused { patient: 1, .. }));
-    // The first copy got lost, another terminal took the number: the device compared the tags and said so.
+    // The first copy got lost, another terminal took the number: the device compared the tags and
+    // said so.
     let ward = Ward::new(&[Fate::RequestLost, Fate::Others(1)]);
     assert_eq!(ward.terminal().enrol("P-1", 0).unwrap().number, 2);
 }
@@ -432,7 +435,8 @@ fn outcome_after_the_close_is_refused() {
     assert!(ward.device.lock().unwrap().recorded.is_empty());
 }
 
-/// The device keeps the kind it was first asked for; the terminal notices that another one was typed.
+/// The device keeps the kind it was first asked for; the terminal notices that another one was
+/// typed.
 #[test]
 fn repeat_with_another_kind_is_noticed() {
     let ward = Ward::new(&[Fate::Unplugged]);
@@ -513,7 +517,8 @@ fn other_devices_are_named() {
     assert_eq!(missing, LinkError::Missing("/dev/nothing-here".to_owned()));
 }
 
-/// Notes and operators are lines of the log; a past arm is found by its code, after its outcome too.
+/// Notes and operators are lines of the log; a past arm is found by its code, after its outcome
+/// too.
 #[test]
 fn notes_operators_and_past_arms() {
     let ward = Ward::new(&[]);
@@ -537,7 +542,8 @@ fn notes_operators_and_past_arms() {
     assert_eq!(ward.terminal().register().notes(1).len(), 1);
 }
 
-/// A log is of one trial: on another device, or after an erasure, every request is refused and nothing is sent.
+/// A log is of one trial: on another device, or after an erasure, every request is refused and
+/// nothing is sent.
 #[test]
 fn log_keeps_to_its_device() {
     let ward = Ward::new(&[]);

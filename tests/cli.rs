@@ -315,8 +315,8 @@ fn second_outcome_is_refused() {
     assert_eq!(log.matches("\"event\":\"lost\"").count(), 1, "{log}");
 }
 
-/// A code in another case is the same patient; the trial file's pattern and check digit are held to before anything
-/// is asked.
+/// A code in another case is the same patient; the trial file's pattern and check digit are held to
+/// before anything is asked.
 #[test]
 fn codes_follow_the_trial_file() {
     let ward = Ward::new();
@@ -342,7 +342,8 @@ fn codes_follow_the_trial_file() {
     assert_eq!(json(&ward.good(&["status", "--json"]))["assigned"], 1);
 }
 
-/// Escape sequences and direction marks are refused where text enters, and never written to a terminal.
+/// Escape sequences and direction marks are refused where text enters, and never written to a
+/// terminal.
 #[test]
 fn no_escape_reaches_a_terminal() {
     let ward = Ward::new();
@@ -465,7 +466,8 @@ fn report_says_what_it_rests_on() {
     );
 }
 
-/// A trial file with swapped arms, or of another trial of the same size, is refused; the message names what differs.
+/// A trial file with swapped arms, or of another trial of the same size, is refused; the message
+/// names what differs.
 #[test]
 fn device_keeps_to_its_trial_file() {
     let ward = Ward::new();
@@ -506,7 +508,8 @@ fn device_keeps_to_its_trial_file() {
     ward.good(&["assign", "P-1", "0", "--trial", "other.toml"]);
 }
 
-/// With two boards of one trial file, and after an erasure, a log is refused on the device it is not of.
+/// With two boards of one trial file, and after an erasure, a log is refused on the device it is
+/// not of.
 #[test]
 fn log_keeps_to_its_board() {
     let one = Ward::new();
@@ -532,7 +535,8 @@ fn log_keeps_to_its_board() {
     assert_eq!(json(&one.good(&["status", "--json"]))["waiting"], 1, "C-1 still waits");
 }
 
-/// `status` names trial and digest, who waits and how many may, the budget, and a key that outlives an erasure.
+/// `status` names trial and digest, who waits and how many may, the budget, and a key that outlives
+/// an erasure.
 #[test]
 fn status_tells_everything_public() {
     let ward = Ward::new();

@@ -1,7 +1,8 @@
 //! `terminal` for people; `assign`, `outcome`, `lost` and `status` for scripts.
 //!
-//! Scripts use the same [`Bedside`](crate::host::terminal::bedside::Bedside) and log as the screen. A script that died in the middle of an `assign` is run
-//! again with the same code and gets the same patient's arm.
+//! Scripts use the same [`Bedside`](crate::host::terminal::bedside::Bedside) and log as the screen.
+//! A script that died in the middle of an `assign` is run again with the same code and gets the
+//! same patient's arm.
 
 use crate::prelude::*;
 use std::str::FromStr;
@@ -34,8 +35,8 @@ pub fn terminal(args: &TerminalArgs) -> Result<(), CliError> {
 pub struct AssignArgs {
     /// Patient code, as in the ward's list
     code: String,
-    /// Kind of patient: a name of the trial file, or its place there from 0; for a trial with factors give --NAME LEVEL
-    /// for each factor instead, as in `--sex f --age "65 or over"`
+    /// Kind of patient: a name of the trial file, or its place there from 0; for a trial with
+    /// factors give --NAME LEVEL for each factor instead, as in `--sex f --age "65 or over"`
     #[arg(required_unless_present = "factor")]
     feature: Option<String>,
     /// Level of a factor of the trial file; --NAME LEVEL says the same
@@ -125,7 +126,8 @@ impl OutcomeText {
 pub struct OutcomeArgs {
     /// Patient code, or `#` and the patient's number
     patient: PatientName,
-    /// A label of the trial file or a number; `-` reads it from standard input, so that no process list shows it
+    /// A label of the trial file or a number; `-` reads it from standard input, so that no process
+    /// list shows it
     outcome: OutcomeText,
     /// Print one line of JSON
     #[arg(long)]

@@ -1,4 +1,5 @@
-//! `waiting`, `list`, `show` and `note`: what a coordinator reads from the log and adds to it. No device is needed.
+//! `waiting`, `list`, `show` and `note`: what a coordinator reads from the log and adds to it. No
+//! device is needed.
 
 use crate::prelude::*;
 use std::path::PathBuf;

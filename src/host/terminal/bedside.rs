@@ -5,20 +5,22 @@
 //! 2. the device is asked `ASSIGN number feature tag`, the same line again until it answers;
 //! 3. the log gets the arm; only then does the caller see it.
 //!
-//! So whenever the terminal dies, the next one finds in the log either nothing (nothing was asked), or a pending
-//! enrolment, which it asks again with the same line and so gets the same arm, or the arm. A code is enrolled
-//! once. While an enrolment is pending no other begins.
+//! So whenever the terminal dies, the next one finds in the log either nothing (nothing was asked),
+//! or a pending enrolment, which it asks again with the same line and so gets the same arm, or the
+//! arm. A code is enrolled once. While an enrolment is pending no other begins.
 //!
-//! **Two terminals on one device.** A refusal ends an enrolment if it is certain that the device did not take the
-//! request: only one copy of it was sent, or no patient after this number was assigned, for then the device compared
-//! the tag. If the number went to another terminal's patient, the enrolment begins anew with the next number.
-//! Otherwise (a copy got no answer, and another terminal has gone on since) the arm cannot be known any more; the
-//! log says `unclear`, and the code stays used.
+//! **Two terminals on one device.** A refusal ends an enrolment if it is certain that the device
+//! did not take the request: only one copy of it was sent, or no patient after this number was
+//! assigned, for then the device compared the tag. If the number went to another terminal's
+//! patient, the enrolment begins anew with the next number. Otherwise (a copy got no answer, and
+//! another terminal has gone on since) the arm cannot be known any more; the log says `unclear`,
+//! and the code stays used.
 //!
-//! **Outcomes** are sent, never stored: the log learns that one was recorded. The device acknowledges a repeat like
-//! the first copy, so [`Bedside`] compares the public number of resolved patients before and after: if it did not
-//! grow, the device had an outcome or a loss on record already and nothing changed. Without an answer nothing is logged
-//! and the patient stays on the list; sending the outcome again is safe.
+//! **Outcomes** are sent, never stored: the log learns that one was recorded. The device
+//! acknowledges a repeat like the first copy, so [`Bedside`] compares the public number of resolved
+//! patients before and after: if it did not grow, the device had an outcome or a loss on record
+//! already and nothing changed. Without an answer nothing is logged and the patient stays on the
+//! list; sending the outcome again is safe.
 
 use crate::prelude::*;
 use std::path::Path;
@@ -147,10 +149,12 @@ impl Bedside {
         Ok(())
     }
 
-    /// The public facts, if the device runs the trial of the trial file and of the log. A new log begins here.
+    /// The public facts, if the device runs the trial of the trial file and of the log. A new log
+    /// begins here.
     ///
     /// # Errors
-    /// No device, no trial, another one, or a log of an earlier version that is not tied to a device yet.
+    /// No device, no trial, another one, or a log of an earlier version that is not tied to a
+    /// device yet.
     pub fn status(&mut self) -> Result<Status, Failure> {
         let status = self.client.status().map_err(failure)?;
         tie::same_file(&self.trial, &status)?;
@@ -237,7 +241,8 @@ impl Bedside {
         }
     }
 
-    /// Writes to the log that a person confirmed an enrolment, before anything is asked of the device.
+    /// Writes to the log that a person confirmed an enrolment, before anything is asked of the
+    /// device.
     ///
     /// # Errors
     /// A bad or used code, or the disk refused.
@@ -294,7 +299,8 @@ impl Bedside {
                 Some(patient) if folded(&patient.code) == folded(&code) && patient.feature == feature => {
                     return Ok(patient);
                 }
-                // The device keeps the feature it was asked for first, and must not compare it with a repeat's.
+                // The device keeps the feature it was asked for first, and must not compare it with
+                // a repeat's.
                 Some(patient) if folded(&patient.code) == folded(&code) => {
                     let [kept, typed] =
                         [pending.feature, feature].map(|feature| self.trial.feature_name(feature));
@@ -369,7 +375,8 @@ impl Bedside {
         }
     }
 
-    /// Was a patient after this number assigned? If not, the device compared the tag, or has not come to the number.
+    /// Was a patient after this number assigned? If not, the device compared the tag, or has not
+    /// come to the number.
     fn has_gone_on(&mut self, number: u32, detail: &str) -> Result<bool, Failure> {
         let expected = detail.strip_prefix("expected=").and_then(|expected| expected.parse::<u32>().ok());
         Ok(match expected {

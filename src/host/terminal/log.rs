@@ -6,22 +6,25 @@
 //! {"hash":"<64 hex>","line":7,"time":"2026-11-16T08:30:12.123Z","operator":"..","event":"..",..}
 //! ```
 //!
-//! where `hash` is SHA-256 of the hash of the line before (for the first line the text [`GENESIS`]) followed by
-//! every byte of the line behind `"<hash>",`. So a changed byte, a dropped or moved line breaks the chain at
-//! that line. Beside the log lies `FILE.head` with the number of lines and the last hash: it shows lines
-//! dropped at the end, which a chain alone cannot.
+//! where `hash` is SHA-256 of the hash of the line before (for the first line the text [`GENESIS`])
+//! followed by every byte of the line behind `"<hash>",`. So a changed byte, a dropped or moved
+//! line breaks the chain at that line. Beside the log lies `FILE.head` with the number of lines and
+//! the last hash: it shows lines dropped at the end, which a chain alone cannot.
 //!
-//! **Order.** A line is on the disk (`fsync`) before [`Log::append`] returns; only then does the terminal act on
-//! it or show it. The head follows the line, so after a crash the log may be ahead of its head, never behind.
-//! A crash can also leave a torn last line, one without a line feed: nothing was done on its strength, and
-//! [`Log::open`] cuts it off and says so in the next line. Anything else wrong is refused, not repaired.
+//! **Order.** A line is on the disk (`fsync`) before [`Log::append`] returns; only then does the
+//! terminal act on it or show it. The head follows the line, so after a crash the log may be ahead
+//! of its head, never behind. A crash can also leave a torn last line, one without a line feed:
+//! nothing was done on its strength, and [`Log::open`] cuts it off and says so in the next line.
+//! Anything else wrong is refused, not repaired.
 //!
-//! **What is found.** Every change of a byte, every line dropped (the last too), doubled or moved, by accident
-//! or by hand. Not found: somebody who may write both files and computes all hashes anew. Against that, write
-//! down the last hash from time to time (`log verify` prints it) and hand it to `log verify --head HASH`.
+//! **What is found.** Every change of a byte, every line dropped (the last too), doubled or moved,
+//! by accident or by hand. Not found: somebody who may write both files and computes all hashes
+//! anew. Against that, write down the last hash from time to time (`log verify` prints it) and hand
+//! it to `log verify --head HASH`.
 //!
-//! **No outcome.** [`Event`] has no field that could hold an outcome, nor the request line or its checksum; of an
-//! error answered to an outcome only its word is kept, for its detail may repeat the value.
+//! **No outcome.** [`Event`] has no field that could hold an outcome, nor the request line or its
+//! checksum; of an error answered to an outcome only its word is kept, for its detail may repeat
+//! the value.
 
 use crate::host::os;
 use crate::prelude::*;
@@ -260,7 +263,8 @@ pub fn reaches(hashes: &[String], head: &Head) -> Result<(), LogError> {
 /// # Errors
 /// The first thing that is wrong.
 pub fn verify(path: &Path, noted: Option<&str>) -> Result<(Head, Vec<Entry>), LogError> {
-    // The head first: a terminal at work may append meanwhile, and the log is never behind its head.
+    // The head first: a terminal at work may append meanwhile, and the log is never behind its
+    // head.
     let head = read_head(path);
     let bytes = std::fs::read(path).map_err(|error| LogError::Disk(path.to_owned(), error))?;
     let hashes = follow(&bytes)?;
@@ -324,7 +328,8 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens a log or begins a new one, readable by its owner alone; gives it with its lines so far.
+    /// Opens a log or begins a new one, readable by its owner alone; gives it with its lines so
+    /// far.
     ///
     /// # Errors
     /// In use, not readable, or not the log it was.
@@ -387,7 +392,8 @@ impl Log {
         let next = Head { lines: entry.line, hash };
         let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
         if let Err(error) = written.and_then(|()| self.write_head(&next)) {
-            // Half a line must not stand before the next one. If this fails too, the next start cuts it off.
+            // Half a line must not stand before the next one. If this fails too, the next start
+            // cuts it off.
             let _ = self.file.set_len(self.length);
             return Err(error);
         }

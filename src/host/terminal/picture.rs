@@ -55,7 +55,8 @@ impl Scale {
     }
 }
 
-/// Width of the part with the intervals, of a letter (on the safe side), and of the column with the numbers.
+/// Width of the part with the intervals, of a letter (on the safe side), and of the column with the
+/// numbers.
 const PLOT: f64 = 420.0;
 const LETTER: f64 = 7.8;
 const NUMBERS: f64 = 190.0;

@@ -1,4 +1,5 @@
-//! Where the terminal keeps its files: `$XDG_DATA_HOME/equipoise`, by default `~/.local/share/equipoise`.
+//! Where the terminal keeps its files: `$XDG_DATA_HOME/equipoise`, by default
+//! `~/.local/share/equipoise`.
 //!
 //! ```text
 //! trial.toml            the trial file last provisioned from this machine

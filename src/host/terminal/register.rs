@@ -1,8 +1,9 @@
 //! The register: which patient code is which patient, read from the log.
 //!
-//! It is a fold over the log's lines and nothing else, so a terminal that starts again knows what the one before it
-//! knew: every patient with arm and time, whose outcome is missing, and which enrolment has no answer yet. At most
-//! one enrolment is pending at a time; no other begins before it is answered.
+//! It is a fold over the log's lines and nothing else, so a terminal that starts again knows what
+//! the one before it knew: every patient with arm and time, whose outcome is missing, and which
+//! enrolment has no answer yet. At most one enrolment is pending at a time; no other begins before
+//! it is answered.
 
 use crate::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,8 +85,8 @@ pub struct Register {
     opened: Option<Opened>,
     patients: BTreeMap<u32, Patient>,
     waiting: BTreeSet<u32>,
-    /// Codes as they were typed, with their numbers, by their folded form. Logs of earlier versions may hold several
-    /// spellings of one.
+    /// Codes as they were typed, with their numbers, by their folded form. Logs of earlier versions
+    /// may hold several spellings of one.
     codes: BTreeMap<String, Vec<(String, u32)>>,
     /// When the outcome or loss of a patient was recorded.
     resolved: BTreeMap<u32, String>,

@@ -1,7 +1,9 @@
-//! The report for people and programs: estimates with standard error and 95 % interval, per feature and overall.
+//! The report for people and programs: estimates with standard error and 95 % interval, per feature
+//! and overall.
 //!
-//! An estimate is the mean outcome of arm 1 minus that of arm 0, in units of the scale: positive favours arm 1.
-//! Everything in a report was made private by the device before it left it, the number of outcomes too.
+//! An estimate is the mean outcome of arm 1 minus that of arm 0, in units of the scale: positive
+//! favours arm 1. Everything in a report was made private by the device before it left it, the
+//! number of outcomes too.
 //!
 //! The columns have the same names in table, CSV and JSON:
 //!
@@ -14,10 +16,12 @@
 //! | `low`, `high` | ends of the confidence interval |
 //! | `outcomes` | noisy number of outcomes behind the estimate |
 //!
-//! Where the trial file has factors, each level of each factor has a row too, named `factor = level`.
+//! Where the trial file has factors, each level of each factor has a row too, named `factor =
+//! level`.
 //!
-//! The overall effect, and that of a level, is the mean of the estimates weighted by their noisy numbers of outcomes; features share no
-//! patients and no noise, so its variance is the weighted sum of theirs.
+//! The overall effect, and that of a level, is the mean of the estimates weighted by their noisy
+//! numbers of outcomes; features share no patients and no noise, so its variance is the weighted
+//! sum of theirs.
 
 use crate::prelude::*;
 use std::fmt::Write;
@@ -85,7 +89,8 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// The rows of a report with the names of the trial; without a trial file features go by their numbers.
+    /// The rows of a report with the names of the trial; without a trial file features go by their
+    /// numbers.
     #[must_use]
     pub fn new(report: &Report, status: &Status, trial: Option<&TrialFile>) -> Self {
         let name =

@@ -13,14 +13,15 @@
 //! | `[outcome]` `due` | how long after the enrolment the outcome is due; may be left out | as `"14 days"` |
 //! | `[outcome]` `labels` | names of the outcomes 0, 1, ..; without them an outcome is entered as a number | `scale` + 1 different names |
 //!
-//! A name has 1 to 40 characters, none of them control or invisible characters. Errors name the file, the key, the value and what is
-//! allowed. The device never sees a name, only numbers and a digest.
+//! A name has 1 to 40 characters, none of them control or invisible characters. Errors name the
+//! file, the key, the value and what is allowed. The device never sees a name, only numbers and a
+//! digest.
 //!
 //! # Digest
-//! The digest ties a trial file to a device: the device stores it at `PLAN`, and a terminal whose trial file has
-//! another digest refuses to work with that device. It is the first 8 bytes of SHA-256 over the canonical form, which
-//! holds everything that gives the device's numbers their meaning, and nothing else (comments, order of keys and the
-//! rest of the plan do not change it):
+//! The digest ties a trial file to a device: the device stores it at `PLAN`, and a terminal whose
+//! trial file has another digest refuses to work with that device. It is the first 8 bytes of
+//! SHA-256 over the canonical form, which holds everything that gives the device's numbers their
+//! meaning, and nothing else (comments, order of keys and the rest of the plan do not change it):
 //!
 //! ```text
 //! equipoise trial 1\n
@@ -211,7 +212,8 @@ impl TrialFile {
         .concat()
     }
 
-    /// What gives numbers another meaning in this file than in the one the device was provisioned with.
+    /// What gives numbers another meaning in this file than in the one the device was provisioned
+    /// with.
     #[must_use]
     pub fn differences(&self, provisioned: &Self) -> Vec<String> {
         let list = |names: &[String]| format!("\"{}\"", names.join("\", \""));

@@ -1,9 +1,9 @@
 //! The screen in a real terminal: keys and drawing in one thread, device and log in another.
 //!
-//! The thread at the device asks for the public facts every second and takes orders in between. An enrolment
-//! left pending by an unplugged device or an earlier terminal is asked for again before anything else. When the
-//! screen is left, the program may end while that thread waits for the device: log and device are safe at any
-//! moment, and the next start goes on.
+//! The thread at the device asks for the public facts every second and takes orders in between. An
+//! enrolment left pending by an unplugged device or an earlier terminal is asked for again before
+//! anything else. When the screen is left, the program may end while that thread waits for the
+//! device: log and device are safe at any moment, and the next start goes on.
 
 use crate::prelude::*;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
