@@ -129,6 +129,7 @@ use embedded_storage::nor_flash::NorFlashErrorKind;
 pub use flash::JournalFlash;
 use log::{FEW, SPARE_PAGES, Sweep};
 use record::{Entry, Shape};
+pub use region::MAX_PAGES;
 use region::{HEADER, Region};
 
 /// Most keys.

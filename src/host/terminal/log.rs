@@ -405,8 +405,12 @@ impl Log {
     fn write_head(&self, head: &Head) -> io::Result<()> {
         let path = head_path(&self.path);
         let fresh = path.with_extension("head.new");
-        let mut file =
-            os::owner_only(OpenOptions::new().write(true).create(true).truncate(true)).open(&fresh)?;
+        // One that a crash left behind is removed. What stands there is never written to: it may be a link.
+        match std::fs::remove_file(&fresh) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = os::owner_only(OpenOptions::new().write(true).create_new(true)).open(&fresh)?;
         writeln!(file, "{}", serde_json::to_string(head)?)?;
         file.sync_data()?;
         std::fs::rename(fresh, path)
