@@ -8,8 +8,9 @@ use equipoise::design::Arm;
 use equipoise::host::audit::black_box;
 use equipoise::host::audit::cases;
 use equipoise::host::audit::enumerator::Enumerator;
-use equipoise::host::audit::exact::{self, Act, Case, Patient, Room, Sight, Small, View, perform};
+use equipoise::host::audit::exact::{self, Act, Case, Patient, Record, Room, Sight, Small, View, perform};
 use equipoise::host::audit::loss::Loss;
+use equipoise::host::audit::sampler;
 use equipoise::host::audit::structured::{self, Seen};
 use equipoise::host::audit::suite::{self, Finding, TOLERANCE, Verdict};
 use equipoise::noise::{Laplace, Rate};
@@ -23,9 +24,11 @@ fn plan(text: &str) -> Plan {
 
 // ---- the designs, exactly ----
 
+/// No family of small trials loses more than epsilon, and a ledger that is seen loses exactly that.
 #[test]
-fn interim_never_loses_more_than_epsilon_and_its_ledger_loses_exactly_that() {
-    for family in suite::families(Design::Interim) {
+fn ledger_designs_lose_epsilon_and_no_more() {
+    let families = [Design::Interim, Design::Uniform].map(suite::families);
+    for family in families.iter().flatten() {
         let finding = family.finding();
         let epsilon = family.plan.epsilon().to_f64();
         assert_eq!(finding.verdict, Verdict::Holds, "{finding:?}");
@@ -59,7 +62,7 @@ fn the_design_without_noise_hides_nothing() {
 #[test]
 fn laws_sum_to_one_but_for_the_tails_left_out() {
     for design in Design::ALL {
-        let family = suite::families(design).into_iter().next_back().unwrap();
+        let family = suite::families(design).into_iter().next().unwrap();
         let laws = exact::laws(&family.cases[0], &family.records, &family.view);
         for record in 0..family.records.len() {
             let total = laws.total(record);
@@ -121,7 +124,7 @@ fn the_enumerated_law_of_a_whole_trial_is_that_of_a_million_sampled_ones() {
     const RUNS: u32 = 1_000_000;
     for (seed, text) in [
         (1, "design=dp-conse features=1 patients=6 epsilon=4 alpha=0"),
-        (2, "design=interim features=1 patients=2 epsilon=20"),
+        (2, "design=uniform features=1 patients=2 epsilon=20"),
     ] {
         let plan = plan(text);
         let law = enumerated(plan);
@@ -271,12 +274,15 @@ fn noise_clamped_at_zero_is_caught() {
     assert!(exceeds(loss), "{loss:?}");
 }
 
-/// The raw successes of the present window; what must never get out.
+/// Raw cells of a feature's fair and biased window; what must never get out.
+fn raw(trial: &Small, feature: u8) -> Vec<i64> {
+    let windows = trial.windows(feature).unwrap().into_iter();
+    windows.filter(|(_, masked)| !masked).flat_map(|(cells, _)| cells).flatten().collect()
+}
+
+/// The raw successes of feature 0 in its unread windows.
 fn raw_successes(trial: &Small) -> i64 {
-    let mut bytes = [0; MAX_PART_BYTES];
-    trial.encode_part(Part::Tally(0), &mut bytes);
-    let cell = |i: usize| i64::from_le_bytes(bytes[8 * i..8 * i + 8].try_into().unwrap());
-    cell(0) + cell(2)
+    raw(trial, 0).iter().step_by(3).sum()
 }
 
 #[test]
@@ -335,13 +341,13 @@ fn an_outcome_that_counts_twice_is_caught() {
             seen: &mut Sight,
         ) -> Option<Arm> {
             let arm = perform(View::Ledger, trial, act, chance, seen);
-            // The window as it would be if a repeat were folded in again.
+            // The windows as they would be if a repeat were folded in again.
             if let Act::Resolve(..) = act {
                 let mut bytes = [0; MAX_PART_BYTES];
                 let length = trial.encode_part(Part::Tally(0), &mut bytes);
-                for cell in bytes[..32].chunks_exact_mut(8) {
-                    let raw = i64::from_le_bytes(cell.try_into().unwrap());
-                    cell.copy_from_slice(&(raw * 2).to_le_bytes());
+                let (cells, _) = bytes[..length].as_chunks_mut::<4>();
+                for cell in cells {
+                    *cell = (i32::from_le_bytes(*cell) * 2).to_le_bytes();
                 }
                 trial.decode_part(Part::Tally(0), &bytes[..length]).unwrap();
             }
@@ -350,6 +356,146 @@ fn an_outcome_that_counts_twice_is_caught() {
     }
     let loss = judged(&Twice);
     assert!(exceeds(loss), "{loss:?}");
+}
+
+/// A room in which a fault adds to what is seen of a look.
+struct Telling<F>(F);
+
+impl<F: Fn(&Small) -> i64> Room for Telling<F> {
+    fn perform(&self, trial: &mut Small, act: Act, chance: &mut Enumerator, seen: &mut Sight) -> Option<Arm> {
+        let told = matches!(act, Act::Look | Act::Close).then(|| (self.0)(trial));
+        let arm = perform(View::Ledger, trial, act, chance, seen);
+        seen.extend(told);
+        arm
+    }
+}
+
+/// Settling on raw cells: the arm that leads in them shows in later arms.
+#[test]
+fn settling_on_raw_cells_is_caught() {
+    let loss = judged(&Telling(|trial: &Small| {
+        let cells = raw(trial, 0);
+        (cells.iter().take(3).sum::<i64>() - cells.iter().skip(3).take(3).sum::<i64>()).signum()
+    }));
+    assert!(exceeds(loss), "{loss:?}");
+}
+
+/// A settled feature that takes part in a look because its raw biased window holds a patient.
+#[test]
+fn taking_part_by_raw_cells_is_caught() {
+    let loss = judged(&Telling(|trial: &Small| {
+        let [_, (biased, _)] = trial.windows(0).unwrap();
+        (biased != [[0; 3]; 2]).into()
+    }));
+    assert!(exceeds(loss), "{loss:?}");
+}
+
+/// The parity of a raw cell in a status, without any of the cell's size.
+#[test]
+fn parity_of_a_raw_cell_is_caught() {
+    let loss = judged(&Telling(|trial: &Small| raw_successes(trial) & 1));
+    assert!(exceeds(loss), "{loss:?}");
+}
+
+/// A room in which a feature without patients gets no noise at its look.
+struct Stingy;
+
+impl Room for Stingy {
+    fn perform(&self, trial: &mut Small, act: Act, chance: &mut Enumerator, seen: &mut Sight) -> Option<Arm> {
+        let empty = exact::next_noise(trial).is_some_and(|(_, cells)| cells.iter().all(|cell| *cell == 0));
+        if empty && matches!(act, Act::Look | Act::Close) {
+            let fault = |chance: &mut Enumerator, _: &Laplace| {
+                chance.pass();
+                0
+            };
+            return perform(View::Ledger, trial, act, &mut Faulty { chance, fault }, seen);
+        }
+        perform(View::Ledger, trial, act, chance, seen)
+    }
+}
+
+#[test]
+fn empty_feature_without_noise_is_caught() {
+    let plan = plan("features=2 patients=4 epsilon=20 alpha=0");
+    let patients = [0, 0, 0, 0].map(|feature| Patient { feature, outcome: Some(1) }).to_vec();
+    let case = Case { plan, patients, open: 0, delay: 0, closes: true };
+    let record = |feature| Record { patient: Patient { feature, outcome: Some(1) }, arm: Some(Arm::Zero) };
+    let records = [0, 1].map(record);
+    let sound = exact::laws(&case, &records, &View::Ledger).worst(20.0);
+    assert!(!exceeds(sound), "{sound:?}");
+    let stingy = exact::laws(&case, &records, &Stingy).worst(20.0);
+    assert!(exceeds(stingy), "{stingy:?}");
+}
+
+/// Graded outcomes with the cell F left without noise.
+#[test]
+fn spread_without_noise_is_caught() {
+    let plan = plan("features=1 patients=4 epsilon=20 alpha=0 scale=2");
+    let patients = [2, 0, 1, 2].map(|y| Patient { feature: 0, outcome: Some(y) }).to_vec();
+    let case = Case { plan, patients, open: 0, delay: 0, closes: true };
+    let given = |outcome| Record { patient: Patient { feature: 0, outcome }, arm: Some(Arm::Zero) };
+    let records = [None, Some(0), Some(1), Some(2)].map(given);
+    let bare = Broken(|| {
+        let mut cell = 0;
+        move |chance: &mut Enumerator, law: &Laplace| {
+            cell += 1;
+            if cell % 3 == 2 {
+                chance.pass();
+                return 0;
+            }
+            chance.discrete_laplace(law)
+        }
+    });
+    let loss = exact::laws(&case, &records, &bare).worst(20.0);
+    assert!(exceeds(loss), "{loss:?}");
+}
+
+// ---- the sampler ----
+
+/// The device's generator, with every draw passed through a fault.
+struct Generators<F>(equipoise::device::generator::Generator, F);
+
+impl<F: FnMut(i64) -> i64> Chance for Generators<F> {
+    fn coin(&mut self) -> bool {
+        self.0.coin()
+    }
+    fn biased_coin(&mut self, p: Fraction) -> bool {
+        self.0.biased_coin(p)
+    }
+    fn discrete_laplace(&mut self, law: &Laplace) -> i64 {
+        let draw = self.0.discrete_laplace(law);
+        (self.1)(draw)
+    }
+    fn lap_plus(&mut self, center: u64, law: &Laplace) -> u64 {
+        self.0.lap_plus(center, law)
+    }
+}
+
+/// The sampler keeps its law; halved, even, one-sided and sticky noise do not.
+#[test]
+fn faults_of_the_sampler_are_caught() {
+    use equipoise::device::generator::{Generator, Seeded};
+    let faults: [(&str, fn(i64) -> i64); 5] = [
+        ("none", |k| k),
+        ("halved", |k| k / 2),
+        ("even", |k| k & !1),
+        ("not negative", i64::abs),
+        ("never 0", |k| if k == 0 { 1 } else { k }),
+    ];
+    for epsilon in ["1/10", "1", "6"] {
+        let plan = plan(&format!("features=1 patients=100 epsilon={epsilon}"));
+        for (name, fault) in faults {
+            let mut chance = Generators(Generator::from_seed([3; 32]), fault);
+            let loss = sampler::loss(&plan, &mut chance);
+            let claimed = plan.epsilon().to_f64();
+            if name == "none" {
+                near(loss.epsilon, claimed, 1e-6 * claimed);
+                assert!(loss.epsilon <= claimed + TOLERANCE, "{epsilon}: {loss:?}");
+            } else {
+                assert_eq!(loss.epsilon, f64::INFINITY, "{epsilon} {name}");
+            }
+        }
+    }
 }
 
 // ---- full size ----
@@ -402,9 +548,9 @@ fn a_patient_moved_to_another_feature_loses_two_epsilon_through_noisy_means() {
 
 #[test]
 fn the_whole_ledger_of_interim_loses_exactly_epsilon_at_any_size() {
-    for (scale, y, other) in [(1, 1, 0), (1, 1, 1), (7, 3, 5), (100, 100, 0), (1000, 400, 700)] {
+    for (scale, y, other) in [(1, 1, 0), (1, 1, 1), (2, 1, 1), (7, 3, 5), (10, 10, 0), (101, 40, 70)] {
         for epsilon in [0.1, 1.0, 3.0] {
-            let loss = structured::ledger(epsilon, scale, y, other);
+            let loss = structured::ledger(epsilon, scale, [y, other]);
             near(loss.epsilon, epsilon, 1e-9);
             assert_eq!(loss.delta, 0.0);
         }

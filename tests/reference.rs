@@ -213,6 +213,33 @@ fn early_close_keeps_coverage() {
     assert!((0.93..0.97).contains(&covered), "{covered}");
 }
 
+/// A weight chosen after its window was seen costs no privacy but coverage.
+#[test]
+fn peeking_at_windows_is_caught_by_coverage() {
+    let plan = Plan::parse("features=4 patients=4000 epsilon=1 alpha=0 close=auto").unwrap();
+    let covered = |peeks: bool| {
+        let one = |seed: u64| {
+            let mut world = Xoshiro256PlusPlus::seed_from_u64(seed);
+            let mut chance = Sampler::<Xoshiro256PlusPlus>::seed_from_u64(seed | 1 << 40);
+            let mut trial = Transcription::new(&plan, true);
+            trial.peeks = peeks;
+            for patient in 1..=4000 {
+                trial.assign(patient % 4, &mut chance);
+                trial.outcome(patient, (world.next_u64() >> 63) as u16, &mut chance);
+            }
+            let holds = |j: &usize| {
+                let estimate = trial.estimate(*j).unwrap();
+                estimate.effect.abs() <= 1.959_964 * estimate.error
+            };
+            (0..4).filter(holds).count()
+        };
+        (0..500).into_par_iter().map(one).sum::<usize>() as f64 / 2000.0
+    };
+    let (sound, faulty) = (covered(false), covered(true));
+    println!("coverage {sound:.3}, with weights chosen too late {faulty:.3}");
+    assert!(sound > 0.93 && faulty < 0.9, "{sound} {faulty}");
+}
+
 /// A small trial drawn at random: its plan, and how its patients behave.
 struct RandomTrial {
     plan: Plan,

@@ -235,6 +235,12 @@ impl Feature {
         Some(())
     }
 
+    /// Raw cells of the fair and of the biased window, and whether each has its noise.
+    #[cfg(feature = "host")]
+    pub fn windows(&self) -> [([[i64; 3]; 2], bool); 2] {
+        [(self.fair.values(), self.fair_masked), (self.biased.values(), self.biased_masked)]
+    }
+
     /// What the adversary of the proof sees, and what tests compare.
     #[cfg(feature = "host")]
     pub fn inspect(&self) -> super::LedgerView {

@@ -26,6 +26,16 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         }
     }
 
+    /// Raw cells of a feature's fair and biased window (`interim`, `uniform`), and whether each has
+    /// the noise of its next look. Private.
+    #[must_use]
+    pub fn windows(&self, feature: u8) -> Option<[([[i64; 3]; 2], bool); 2]> {
+        match self.feature(feature)? {
+            AnyFeature::Ledger(feature) => Some(feature.windows()),
+            AnyFeature::Published(_) => None,
+        }
+    }
+
     /// Epoch and length of the present batch or trial of a feature (`conse`, `dp-conse`).
     #[must_use]
     pub fn batch(&self, feature: u8) -> Option<(u8, u32)> {

@@ -15,11 +15,15 @@ use rayon::prelude::*;
 
 use super::loss::Loss;
 use super::suite::{Finding, Method, claim};
+use crate::device::auth::CustodianKey;
 use crate::host::virtual_board::{Flash, VirtualBoard};
 use crate::plan::Plan;
+use crate::wire::{Hex, TrialId, unhex};
 
 /// Probability that any bound of an experiment is wrong.
 pub const FALSE_ALARMS: f64 = 1e-6;
+/// The custodian's key of every device.
+const KEY: [u8; 32] = [0x5a; 32];
 /// Pages of flash of a device.
 const PAGES: usize = 32;
 
@@ -61,7 +65,7 @@ pub fn experiments() -> Vec<Experiment> {
     vec![
         Experiment {
             about: "outcome 1 or 0, size of the effect in the report",
-            plan: plan("features=1 patients=4 epsilon=4"),
+            plan: plan("features=1 patients=4 epsilon=4 close=auto"),
             trials: [outcome, base],
             open: 2,
             // The sign says nothing, t's arm being a coin.
@@ -116,10 +120,16 @@ impl Experiment {
 
     /// All replies of one device to one trial, but for those to the open patient.
     fn run(&self, trial: usize, seed: u64) -> String {
-        let mut board = VirtualBoard::<64, 256>::seeded(Flash::in_memory(PAGES), seed);
+        let mut board = VirtualBoard::seeded(Flash::in_memory(PAGES), seed);
         let mut replies = String::new();
-        board.ask(&format!("KEY {}", "5a".repeat(32)));
-        replies += &board.ask(&format!("PLAN {}", self.plan));
+        board.ask(&format!("KEY {}", Hex(&KEY)));
+        let plan = format!("PLAN {}", self.plan);
+        let challenge = board.ask("AUTH");
+        let nonce = challenge.split(['*', ' ']).nth(1).and_then(|hex| unhex(hex.trim().as_bytes()));
+        let proof = CustodianKey::new(KEY).proof(&nonce.unwrap_or_default(), TrialId::NONE, plan.as_bytes());
+        let begun = board.ask(&format!("{plan} proof={}", Hex(&proof)));
+        assert!(begun.starts_with("OK"), "the device refuses the plan of the audit: {begun}");
+        replies += &begun;
         for (k, (feature, y)) in self.trials[trial].iter().enumerate() {
             for line in [format!("ASSIGN {} {feature}", k + 1), format!("OUTCOME {} {y}", k + 1)] {
                 let reply = board.ask(&line);

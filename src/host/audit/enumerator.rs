@@ -5,11 +5,15 @@
 //! ships; it cannot tell the enumerator from a sampler. Probabilities are products of f64 and exact to about
 //! 1e-15 each.
 //!
-//! Coins have two answers, noise has infinitely many. What is left out, and why the answer stays honest:
-//! * A **noise** draw k is walked where cell + k lies in a *frame* of cells that the caller gives, widened on both
-//!   sides until the part outside has a mass of at most [`TAIL`]. The frame is the same for all trials that are
-//!   compared, so every ledger inside it has its full probability in every one of them, and no ratio is changed
-//!   by the cut. The mass outside is missing from the sum of the weights; the caller counts it as delta.
+//! Coins have two answers, noise has infinitely many. What is left out, and why no loss is hidden:
+//! * A **noise** draw k is walked where cell + k lies in a *frame* of cells that the caller gives,
+//!   widened on both sides until the part outside has a mass of at most [`TAIL`]. The frame is the
+//!   same for all trials that are compared, so every ledger inside it has its full probability in
+//!   every one of them, and no ratio is changed by the cut. The mass outside is missing from the sum
+//!   of the weights; the caller counts it as delta.
+//! * A draw whose frame is a single cell value is not walked: its noise is **given** as 0. The cell
+//!   then is the same in all trials that are compared, its noise has one law in all of them, and the
+//!   laws found are those given this noise.
 //! * A **length** above the horizon is never reached, so all such lengths are one answer. Nothing is left out.
 
 use crate::chance::{Chance, Fraction};
@@ -26,8 +30,8 @@ pub struct Enumerator<'a> {
     path: Vec<(usize, usize)>,
     asked: usize,
     weight: f64,
-    /// Lowest and highest noise, before the tails, of each draw to come.
-    frame: &'a [(i64, i64)],
+    /// Lowest and highest noise, before the tails, of each draw to come; `None` where it is given.
+    frame: &'a [Option<(i64, i64)>],
     drawn: usize,
     horizon: u64,
     /// The law of the last draw: rate, farthest noise, P(0).
@@ -39,7 +43,7 @@ impl<'a> Enumerator<'a> {
     /// order, the noise that brings its cell to the ends of the frame; `horizon` is the number of patients.
     pub fn every<T>(
         horizon: u32,
-        frame: &'a [(i64, i64)],
+        frame: &'a [Option<(i64, i64)>],
         mut operation: impl FnMut(&mut Self) -> T,
     ) -> Vec<(f64, T)> {
         let mut walk = Self {
@@ -131,8 +135,9 @@ impl Chance for Enumerator<'_> {
             let rate = rate(law);
             (law.rate(), rate, reach(rate), laplace(rate, 0))
         }));
-        let (low, high) = self.frame.get(self.drawn).copied().unwrap_or((0, 0));
+        let frame = self.frame.get(self.drawn).copied().unwrap_or(Some((0, 0)));
         self.drawn += 1;
+        let Some((low, high)) = frame else { return 0 };
         let (low, high) = (low - reach, high + reach);
         let k = low + self.choose((high - low + 1) as usize) as i64;
         self.weight *= none * (-rate * k.unsigned_abs() as f64).exp();

@@ -12,9 +12,14 @@
 //! counts, and all outcomes are tried.
 //!
 //! # What is seen
-//! Every arm but t's, the public status after every request, and, by [`View`]: `Ledger` the noisy increments of all
-//! cells of all features at every look (all that `interim` ever lets out, and more than any reply holds), or
-//! `Replies` the rows of a report whenever one could be asked for, or `Arms` nothing more.
+//! Every arm but t's, the public status after every request, and, by [`View`]: `Ledger` the noisy
+//! windows of all features that take part in a look (all that `interim` and `uniform` ever let out,
+//! and more than any reply holds), or `Replies` the rows of a report whenever one could be asked for,
+//! or `Arms` nothing more.
+//!
+//! A cell that is the same in all trials compared gets its noise as given ([`super::enumerator`]):
+//! the laws are those given that noise. Its law does not depend on t, so a bound for each value is a
+//! bound for all of them; the walk takes one value, and the cases vary the outcomes instead.
 //!
 //! # How the walk goes
 //! All sights are walked as a tree, one request at a time. A node holds, for each record, every state the trial may
@@ -29,10 +34,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::enumerator::Enumerator;
 use super::loss::{Laws, rounded};
-use crate::chance::Chance;
+use crate::chance::{Chance, Fraction};
 use crate::design::Arm;
+use crate::noise::Laplace;
 use crate::plan::Plan;
-use crate::trial::{MAX_PART_BYTES, Part, Phase, Trial};
+use crate::trial::{Phase, Trial};
 
 /// A trial small enough to enumerate: 3 features, 4 waiting patients.
 pub type Small = Trial<3, 4>;
@@ -133,11 +139,13 @@ pub fn perform(
         Act::Resolve(patient, None) => seen.push(trial.lost(patient, chance).is_ok().into()),
         Act::Look | Act::Close if !looking => {}
         Act::Look | Act::Close => {
-            if let Some((feature, _)) = unmasked(trial)
-                && trial.draw_ahead(chance)
-            {
+            if let Some((feature, _)) = next_noise(trial) {
+                trial.draw_ahead(chance);
                 if view == View::Ledger {
-                    seen.extend(window(trial, feature).0);
+                    let windows = trial.windows(feature).into_iter().flatten();
+                    let masked = windows.filter(|(_, masked)| *masked).flat_map(|(cells, _)| cells);
+                    seen.push(feature.into());
+                    seen.extend(masked.flatten());
                 }
             } else if act == Act::Look {
                 trial.look(chance);
@@ -165,20 +173,42 @@ pub fn perform(
     arm
 }
 
-/// The cells of a feature's window, and whether they have their noise.
-fn window(trial: &Small, feature: u8) -> ([i64; 4], bool) {
-    let mut bytes = [0; MAX_PART_BYTES];
-    trial.encode_part(Part::Tally(feature), &mut bytes);
-    let cell = |i: usize| i64::from_le_bytes(std::array::from_fn(|b| bytes[8 * i + b]));
-    (std::array::from_fn(cell), bytes[32] == 1)
+/// A source of chance whose noise is always 0.
+struct NoNoise;
+
+impl Chance for NoNoise {
+    fn coin(&mut self) -> bool {
+        false
+    }
+    fn biased_coin(&mut self, _: Fraction) -> bool {
+        false
+    }
+    fn discrete_laplace(&mut self, _: &Laplace) -> i64 {
+        0
+    }
+    fn lap_plus(&mut self, center: u64, _: &Laplace) -> u64 {
+        center
+    }
 }
 
-/// The first feature of an `interim` trial whose window has no noise yet, with its raw cells.
-fn unmasked(trial: &Small) -> Option<(u8, [i64; 4])> {
-    trial.ledger(0)?;
-    (0..trial.plan().features())
-        .map(|feature| (feature, window(trial, feature)))
-        .find_map(|(feature, (cells, masked))| (!masked).then_some((feature, cells)))
+/// The feature that gets its noise next, and its raw cells in the order of the draws.
+#[must_use]
+pub fn next_noise(trial: &Small) -> Option<(u8, Vec<i64>)> {
+    let mut later = trial.clone();
+    if !later.draw_ahead(&mut NoNoise) {
+        return None;
+    }
+    let graded = trial.plan().scale() > 1;
+    (0..trial.plan().features()).find_map(|feature| {
+        let (before, after) = (trial.windows(feature)?, later.windows(feature)?);
+        let fresh = before.iter().zip(after).filter(|((_, before), (_, after))| before != after);
+        let cells: Vec<i64> = fresh
+            .flat_map(|((cells, _), _)| cells.iter().flatten().enumerate())
+            .filter(|(i, _)| graded || i % 3 != 1)
+            .map(|(_, cell)| *cell)
+            .collect();
+        (!cells.is_empty()).then_some((feature, cells))
+    })
 }
 
 /// States, each with the probability of being in it and of having seen what was seen.
@@ -362,11 +392,15 @@ fn branches(
     room: &impl Room,
     act: Act,
     trial: &Small,
-    frame: &[(i64, i64); 4],
+    frame: &Frame,
     fresh: &mut States,
 ) -> Vec<(f64, Branch)> {
-    let raw = unmasked(trial).map_or([0; 4], |(_, cells)| cells);
-    let noise: Vec<_> = frame.iter().zip(raw).map(|((low, high), cell)| (low - cell, high - cell)).collect();
+    let raw = next_noise(trial).map_or_else(Vec::new, |(_, cells)| cells);
+    let relative = |i: usize, ends: &Option<(i64, i64)>| {
+        let cell = raw.get(i).copied().unwrap_or(0);
+        ends.map(|(low, high)| (low - cell, high - cell))
+    };
+    let noise: Vec<_> = frame.iter().enumerate().map(|(i, ends)| relative(i, ends)).collect();
     Enumerator::every(case.plan.patients(), &noise, |chance| {
         let (mut trial, mut seen) = (trial.clone(), Sight::new());
         let arm = room.perform(&mut trial, act, chance, &mut seen);
@@ -374,16 +408,22 @@ fn branches(
     })
 }
 
-/// The ends, over all states of a node, of the raw cells that get their noise next.
-fn frame(node: &Node, states: &States) -> [(i64, i64); 4] {
-    let mut cells = node
-        .iter()
-        .flatten()
-        .map(|(state, _)| unmasked(&states.trials[*state as usize]).map_or([0; 4], |(_, cells)| cells));
-    let first = cells.next().unwrap_or([0; 4]).map(|cell| (cell, cell));
-    cells.fold(first, |frame, cells| {
-        std::array::from_fn(|i| (frame[i].0.min(cells[i]), frame[i].1.max(cells[i])))
-    })
+/// For each draw to come, the ends of its raw cell over all states of a node; `None` where the cell
+/// is the same in all of them, so that its noise can be taken as given.
+type Frame = Vec<Option<(i64, i64)>>;
+
+fn frame(node: &Node, states: &States) -> Frame {
+    let mut ends: Vec<(i64, i64)> = Vec::new();
+    for (state, _) in node.iter().flatten() {
+        let cells = next_noise(&states.trials[*state as usize]).map_or_else(Vec::new, |(_, cells)| cells);
+        for (i, cell) in cells.into_iter().enumerate() {
+            match ends.get_mut(i) {
+                Some((low, high)) => (*low, *high) = ((*low).min(cell), (*high).max(cell)),
+                None => ends.push((cell, cell)),
+            }
+        }
+    }
+    ends.into_iter().map(|(low, high)| (low < high).then_some((low, high))).collect()
 }
 
 /// Adds up the weights of each state.

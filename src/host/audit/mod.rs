@@ -1,11 +1,12 @@
-//! The privacy audit: nobody should have to believe our epsilon.
+//! The privacy audit: `equipoise audit` compares what a design claims with what can be found out
+//! about it.
 //!
-//! `equipoise audit` holds what a design claims against what can be found out about it, in three ways:
 //! * [`exact`]: every chance of a small trial through the code that ships, for all records of one patient;
+//! * [`sampler`]: the law of the noise, from the sampler's tables and by draws;
 //! * [`structured`]: the parts whose laws are known, at full size;
 //! * [`black_box`]: the device over its line, many times, with the error of its bounds stated.
 //!
-//! `interim` claims (epsilon, 0): that is our claim, and if anything exceeds it the command fails. `dp-conse` is held
+//! `interim` and `uniform` claim (epsilon, 0): that is our claim, and if anything exceeds it the command fails. `dp-conse` is held
 //! against the (epsilon, 1/n) of its paper, a claim we do not make: a device calls the design `unproven`. So an audit
 //! of all designs reports that claim as exceeded and still succeeds; asked for with `--design dp-conse` it fails.
 //! `conse` claims nothing and is there for comparison.
@@ -16,6 +17,7 @@ pub mod enumerator;
 pub mod exact;
 pub mod findings;
 pub mod loss;
+pub mod sampler;
 pub mod structured;
 pub mod suite;
 pub mod table;
@@ -27,10 +29,10 @@ use std::process::ExitCode;
 use crate::plan::Design;
 use suite::{Finding, Verdict};
 
-/// Holds the privacy of the designs against what they claim.
+/// Audit the privacy claims of the designs.
 ///
-/// Exit codes: 0 every claim held, 1 a claim was exceeded (that of `interim`, or of the design named with `--design`),
-/// 2 usage. The claim published for `dp-conse` is known to be exceeded; it counts only when that design is named.
+/// Exit codes: 0 every claim held, 1 a claim was exceeded (that of `interim` or `uniform`, or of the
+/// design named with `--design`), 2 usage. The claim published for `dp-conse` is known to be exceeded; it counts only when that design is named.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct AuditArgs {
@@ -90,7 +92,8 @@ fn refused(why: &str) -> ExitCode {
 
 /// Is a claim exceeded that someone relies on?
 fn fails(findings: &[Finding], asked: Option<Design>) -> bool {
-    let relied_on = |f: &&Finding| f.design == Design::Interim.name() || asked.is_some();
+    let ours = [Design::Interim, Design::Uniform].map(Design::name);
+    let relied_on = |f: &&Finding| ours.contains(&f.design) || asked.is_some();
     findings.iter().filter(relied_on).any(|f| f.verdict == Verdict::Exceeded)
 }
 
@@ -100,6 +103,7 @@ fn findings_of(args: &AuditArgs) -> Vec<Finding> {
     let mut findings = Vec::new();
     for design in designs {
         if all || args.exact {
+            findings.extend(suite::noise(design).iter().map(sampler::finding));
             findings.extend(suite::families(design).iter().map(suite::Family::finding));
         }
         if all || args.structured {

@@ -24,10 +24,11 @@
 //! noisy means ([`Seen::Means`]), or only whether an arm was dropped in each feature ([`Seen::LaterArms`]), at the
 //! thresholds that tell most.
 //!
-//! # `interim`
-//! **[`ledger`]**: t's outcome adds (y, Y-y) to two cells of one window; another record adds (y', Y-y') to two others. Each
-//! cell carries noise of rate epsilon/(2Y). All other windows, of all looks and all features, have equal laws in both
-//! trials and add nothing, whatever n and M are.
+//! # `interim` and `uniform`
+//! **[`ledger`]**: t's outcome adds amounts to the cells E, F, G of one arm of one window that sum to
+//! uY; another record adds the like to three others. Each cell carries noise of rate
+//! epsilon/(2uY). All other windows, of all looks and all features, have equal laws in both trials
+//! and add nothing, whatever n and M are.
 
 use super::enumerator::{lap_plus, laplace};
 use super::loss::{Loss, delta};
@@ -164,19 +165,29 @@ pub fn published_drops(epsilon: f64) -> f64 {
     thresholds.map(excess).fold(0.0, f64::max)
 }
 
-/// The loss of the whole noisy ledger of `interim` for outcomes `y` against `other` on a scale.
+/// What an outcome adds to the cells E, F, G of its arm, and the sum uY of these amounts.
+pub(super) fn amounts(scale: u16, y: u16) -> ([i64; 3], f64) {
+    let (whole, y) = (i64::from(scale), i64::from(y));
+    let unit = if scale <= 100 { whole } else { 1 };
+    let spread = if scale == 1 { 0 } else { unit * y * (whole - y) / whole };
+    ([unit * y - spread, 2 * spread, unit * (whole - y) - spread], (unit * whole) as f64)
+}
+
+/// The loss of the whole noisy ledger of `interim` or `uniform` for two outcomes on a scale, recorded
+/// in different windows.
 #[must_use]
-pub fn ledger(epsilon: f64, scale: u16, y: u16, other: u16) -> Loss {
-    let rate = epsilon / (2.0 * f64::from(scale));
-    let shifts = [y, scale - y, other, scale - other].map(i64::from);
+pub fn ledger(epsilon: f64, scale: u16, outcomes: [u16; 2]) -> Loss {
+    let [(here, total), (there, _)] = outcomes.map(|y| amounts(scale, y));
+    let rate = epsilon / (2.0 * total);
+    let shifts = [here, there].concat();
     // A cell that t has shifted by s: the loss is rate * (|k| - |k - s|), a multiple of the rate.
     let reach = (REACH / rate) as i64;
     let mut sum = vec![1.0];
     for (cell, s) in shifts.into_iter().enumerate() {
         let mut atoms = vec![0.0; 2 * s as usize + 1];
         for k in -reach - s..=reach + s {
-            // Seen is k. The first two cells are shifted here, the last two in the other trial.
-            let (here, there) = if cell < 2 { (k - s, k) } else { (k, k - s) };
+            // Seen is k. The first three cells are shifted here, the others in the other trial.
+            let (here, there) = if cell < 3 { (k - s, k) } else { (k, k - s) };
             atoms[(there.abs() - here.abs() + s) as usize] += laplace(rate, here);
         }
         let mut next = vec![0.0; sum.len() + atoms.len() - 1];

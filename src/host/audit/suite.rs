@@ -29,6 +29,8 @@ pub enum Method {
     Structured,
     /// Runs of the device over its line.
     BlackBox,
+    /// The sampler's tables, and draws.
+    Noise,
 }
 
 /// What a finding says about the claim.
@@ -198,12 +200,27 @@ fn patient(text: &str, plan: &Plan) -> Patient {
     Patient { feature: feature.parse().unwrap_or(0), outcome }
 }
 
+/// The plans whose noise is checked.
+#[must_use]
+pub fn noise(design: Design) -> Vec<Plan> {
+    let plans: &[(&str, u16)] = match design {
+        Design::Interim => &[("20", 1), ("1", 1), ("1/10", 1), ("1", 10)],
+        Design::Uniform => &[("1", 1)],
+        Design::Conse | Design::DpConse => &[],
+    };
+    let plan = |(epsilon, scale): &(&str, u16)| {
+        parse(&format!("design={design} features=1 patients=100 epsilon={epsilon} scale={scale}"))
+    };
+    plans.iter().map(plan).collect()
+}
+
 /// The families the exact audit walks for a design. Epsilon is large so that few noise values carry the mass; the
 /// structured audit covers any epsilon.
 #[must_use]
 pub fn families(design: Design) -> Vec<Family> {
     match design {
-        Design::Interim | Design::Uniform => interim(),
+        Design::Interim => interim(),
+        Design::Uniform => uniform(),
         Design::DpConse => vec![lengths()],
         Design::Conse => vec![Family::one(
             "outcomes all 0",
@@ -218,52 +235,83 @@ pub fn families(design: Design) -> Vec<Family> {
 
 fn interim() -> Vec<Family> {
     let four = "features=1 patients=4 epsilon=20 alpha=0";
-    let mut early = vec!["0?"; 256];
-    (early[0], early[50]) = ("0+", "0-");
+    // Looks before half, with enough outcomes to settle there, or too few to be read at the second.
+    let early = |outcomes: usize| -> Vec<&str> {
+        (0..520).map(|k| if k >= outcomes { "0?" } else { ["0+", "0-"][k % 2] }).collect()
+    };
+    let mixed = ["0+", "1-", "1+", "0-", "0+", "1+", "1-", "0-"];
     vec![
         Family::whole("all trials", four, View::Ledger),
         Family::one(
-            "shares adapt, arms dropped",
+            "shares adapt",
             "features=1 patients=6 epsilon=20 alpha=1 beta=9/10",
             View::Arms,
             &["0+", "0-", "0+", "0+", "0-", "0+"],
             0,
             &[0, 1],
         ),
-        Family::one("outcomes late", four, View::Replies, &["0+", "0-", "0+", "0+"], 1, &[0, 3]),
+        Family::one("outcomes late, report", four, View::Replies, &["0+", "0-", "0+", "0+"], 1, &[0, 3]),
         Family::one(
-            "shares adapt, arms dropped",
-            "features=1 patients=4 epsilon=20 alpha=1 beta=9/10",
+            "outcomes late, across the look at half, into both windows",
+            "features=1 patients=6 epsilon=20 alpha=0",
             View::Ledger,
-            &["0+", "0-", "0+", "0+"],
-            0,
-            &[0, 2],
+            &["0+", "0-", "0+", "0+", "0-", "0+"],
+            2,
+            &[1, 2, 4],
         ),
         Family::one(
-            "one planned report",
-            "features=1 patients=8 epsilon=20 alpha=0 reports=1",
+            "two planned reports",
+            "features=1 patients=9 epsilon=20 alpha=0 reports=2",
             View::Ledger,
-            &["0+", "0-", "0?", "0+", "0+", "0-", "0?", "0+"],
+            &["0+", "0-", "0?", "0+", "0+", "0-", "0?", "0+", "0+"],
             0,
-            &[4],
+            &[4, 6],
         ),
-        Family::one(
-            "graded outcomes",
-            "features=1 patients=4 epsilon=20 alpha=0 scale=2",
-            View::Ledger,
-            &["0+", "0-", "0+", "0+"],
-            0,
-            &[0],
-        ),
+        graded(),
         Family::one("smaller epsilon", "features=1 patients=4 epsilon=6", View::Ledger, &["0+"; 4], 0, &[0]),
-        moved(),
+        moved("moved between features", "features=2 patients=8 epsilon=20 alpha=0", &mixed, &[0, 5]),
         Family::one(
-            "a look before half",
-            "features=1 patients=256 epsilon=20 beta=9/10",
+            "looks before half, features settle",
+            "features=1 patients=520 epsilon=20 beta=9/10",
             View::Ledger,
-            &early,
+            &early(24),
             0,
-            &[5],
+            &[5, 130, 300],
+        ),
+        Family::one(
+            "left out of a look for its small window",
+            "features=1 patients=520 epsilon=20 beta=9/10",
+            View::Ledger,
+            &early(4),
+            0,
+            &[130],
+        ),
+        moved(
+            "moved between a settled and an unsettled feature",
+            "features=2 patients=520 epsilon=20 beta=9/10",
+            &early(24),
+            &[200],
+        ),
+    ]
+}
+
+/// `uniform`: fair coins, looks at reports and at the close.
+fn uniform() -> Vec<Family> {
+    vec![
+        Family::whole("all trials", "design=uniform features=1 patients=3 epsilon=20", View::Ledger),
+        Family::one(
+            "one planned report, outcomes late",
+            "design=uniform features=1 patients=6 epsilon=20 reports=1",
+            View::Ledger,
+            &["0+", "0-", "0?", "0+", "0+", "0-"],
+            1,
+            &[0, 3],
+        ),
+        moved(
+            "moved between features",
+            "design=uniform features=2 patients=4 epsilon=20",
+            &["0+", "1-", "1+", "0-"],
+            &[0],
         ),
     ]
 }
@@ -275,13 +323,21 @@ fn lengths() -> Family {
     Family::one("outcomes all 0", plan, View::Replies, &patients, 0, &[0])
 }
 
-/// A patient of arm 0 who is moved from one feature to the other.
-fn moved() -> Family {
-    let plan = "features=2 patients=4 epsilon=20 alpha=0";
-    let patients = ["0+", "1-", "1+", "0-"];
-    let mut family = Family::one("moved between features", plan, View::Ledger, &patients, 0, &[0]);
+/// Graded outcomes, three cells an arm; the arm is given, because the noise of six cells is too much.
+fn graded() -> Family {
+    let plan = "features=1 patients=4 epsilon=20 alpha=0 scale=2";
+    let patients = ["0+", "0-", "0+", "0+"];
+    let mut family = Family::one("graded outcomes, arm given", plan, View::Ledger, &patients, 0, &[0, 3]);
+    let given = |outcome| Record { patient: Patient { feature: 0, outcome }, arm: Some(Arm::Zero) };
+    family.records = [None, Some(0), Some(1), Some(2)].map(given).into();
+    family
+}
+
+/// A patient of a given arm who is moved from feature 0 to feature 1.
+fn moved(about: &'static str, plan: &str, patients: &[&str], open: &[usize]) -> Family {
+    let mut family = Family::one(about, plan, View::Ledger, patients, 0, open);
     let given = |text| Record { patient: patient(text, &family.plan), arm: Some(Arm::Zero) };
-    family.records = vec![given("0+"), given("1+")];
+    family.records = vec![given("0+"), given("1+"), given("1-"), given("1?")];
     family
 }
 
@@ -292,14 +348,14 @@ pub fn structured(design: Design) -> Vec<Finding> {
         Finding::new(design, Method::Structured, instance, published(design, epsilon, patients), loss)
     };
     match design {
-        Design::Conse | Design::Uniform => vec![],
-        Design::Interim => [(1, 1, 0), (1, 1, 1), (100, 100, 0), (100, 30, 80)]
+        Design::Conse => vec![],
+        Design::Interim | Design::Uniform => [(1, 1, 0), (1, 1, 1), (10, 10, 0), (10, 3, 8)]
             .into_iter()
             .flat_map(|(scale, y, other)| [0.1, 1.0].map(|epsilon| (scale, y, other, epsilon)))
             .map(|(scale, y, other, epsilon)| {
                 let instance =
                     format!("any n and M, Y={scale} eps={epsilon}, outcome {y} or {other}; ledger seen");
-                finding(instance, epsilon, 20_000, structured::ledger(epsilon, scale, y, other))
+                finding(instance, epsilon, 20_000, structured::ledger(epsilon, scale, [y, other]))
             })
             .collect(),
         Design::DpConse => {

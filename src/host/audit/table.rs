@@ -19,6 +19,7 @@ impl Method {
             Self::Exact => "exact",
             Self::Structured => "structured",
             Self::BlackBox => "black box",
+            Self::Noise => "noise",
         }
     }
 }

@@ -25,5 +25,4 @@ pub mod report;
 pub mod screen;
 pub mod start;
 pub mod text;
-pub mod tie;
 pub mod trial_file;
