@@ -599,6 +599,27 @@ fn the_closing_look_needs_the_custodian() {
     }
 }
 
+/// The interval is the estimate plus and minus 1.96 standard errors, up to rounding.
+#[test]
+fn a_row_has_its_standard_error() {
+    let mut desk = Desk::running(1, "PLAN features=1 patients=400 epsilon=20");
+    for patient in 1..=400 {
+        desk.assign(patient, 0);
+        desk.ask(&format!("OUTCOME {patient} {}", patient / 3 % 2));
+    }
+    desk.order("CLOSE");
+    let report = desk.ask("REPORT");
+    let Ok(Reply::Row(row)) = Reply::parse(sealed(report.lines().next().unwrap()).as_bytes()) else {
+        panic!("{report}")
+    };
+    let half = 1.96 * f64::from(row.error.0);
+    for (end, side) in [(row.low, -1.0), (row.high, 1.0)] {
+        let apart = f64::from(end.0) - f64::from(row.estimate.0) - side * half;
+        assert!(apart.abs() < 10.0 && end.0.abs() < 1_000_000, "{report}");
+    }
+    assert!((300..500).contains(&row.outcomes) && row.error.0 > 10_000, "{report}");
+}
+
 /// Does the MAC fit the rows, the trial and the plan?
 fn verifies(report: &[String], plan: &str) -> bool {
     let mut mac = None;
