@@ -1,6 +1,8 @@
-//! Enrolment and outcomes through client, log and register, over a line that loses, garbles and breaks.
+//! Enrolment and outcomes through client, log and register, over a line that loses, garbles and
+//! breaks.
 //!
-//! The device here is a small imitation, so that a test can decide what happens to every single line.
+//! The device here is a small imitation, so that a test can decide what happens to every single
+//! line.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
@@ -53,10 +55,17 @@ struct Device {
     requests: Vec<String>,
     unplugged: bool,
     closed: bool,
+    /// The trial's id, eight times.
+    id: u8,
+    /// Patients beyond those who may wait.
+    no_room: bool,
     babble: Option<&'static [u8]>,
 }
 
-const NAME: TrialName = TrialName { id: TrialId([1; 8]), file: FileDigest::NONE };
+/// The trial's id, and the digest of the example.
+fn name(id: u8) -> TrialName {
+    TrialName { id: TrialId([id; 8]), file: FileDigest(TrialFile::example().unwrap().digest()) }
+}
 
 impl Device {
     fn assigned(&self) -> u32 {
@@ -75,18 +84,18 @@ impl Device {
     fn answer(&mut self, request: &Request) -> Reply<'static> {
         match request {
             Request::Hello => {
-                let (custody, trial) = (Some((true, Micro(99_000_000))), Some(NAME));
+                let (custody, trial) = (Some((true, Micro(99_000_000))), Some(name(self.id)));
                 let (state, stored, restart) = (State::Running, None, None);
                 Reply::Hello(Hello { version: "0", state, stored, custody, trial, restart })
             }
             Request::Status => Reply::Status(Status {
-                name: NAME,
+                name: name(self.id),
                 design: Design::Interim,
                 patients: 4000,
                 assigned: self.assigned(),
                 resolved: self.resolved(),
                 waiting: self.assigned() - self.resolved(),
-                capacity: 128,
+                capacity: if self.no_room { self.assigned() - self.resolved() } else { 128 },
                 phase: if self.closed { Phase::Closed } else { Phase::Explore },
                 looks: 0,
                 next_look: NextLook::After(2000),
@@ -328,7 +337,8 @@ fn number_of_another_terminal_is_not_taken() {
     let patient = ward.terminal().enrol("P-1", 0).unwrap();
     assert_eq!((patient.number, patient.arm), (3, Arm::Zero));
     assert!(matches!(&ward.events()[2], Event::Refused { patient: 1, .. }));
-    // The first copy got lost, another terminal took the number: the device compared the tags and said so.
+    // The first copy got lost, another terminal took the number: the device compared the tags and
+    // said so.
     let ward = Ward::new(&[Fate::RequestLost, Fate::Others(1)]);
     assert_eq!(ward.terminal().enrol("P-1", 0).unwrap().number, 2);
 }
@@ -425,7 +435,8 @@ fn outcome_after_the_close_is_refused() {
     assert!(ward.device.lock().unwrap().recorded.is_empty());
 }
 
-/// The device keeps the kind it was first asked for; the terminal notices that another one was typed.
+/// The device keeps the kind it was first asked for; the terminal notices that another one was
+/// typed.
 #[test]
 fn repeat_with_another_kind_is_noticed() {
     let ward = Ward::new(&[Fate::Unplugged]);
@@ -464,7 +475,6 @@ fn old_log_with_two_spellings_is_read() {
             .unwrap();
     }
     drop(log);
-    ward.device.lock().unwrap().other_terminal(2);
     let terminal = ward.terminal();
     let number = |code| terminal.register().number(code);
     assert_eq!((number("P-1"), number("p-1"), number("P-2")), (Some(1), Some(2), None));
@@ -507,7 +517,8 @@ fn other_devices_are_named() {
     assert_eq!(missing, LinkError::Missing("/dev/nothing-here".to_owned()));
 }
 
-/// Notes and operators are lines of the log; a past arm is found by its code, after its outcome too.
+/// Notes and operators are lines of the log; a past arm is found by its code, after its outcome
+/// too.
 #[test]
 fn notes_operators_and_past_arms() {
     let ward = Ward::new(&[]);
@@ -529,4 +540,66 @@ fn notes_operators_and_past_arms() {
     assert!(matches!(&last.event, Event::Note { patient: 1, kind: NoteKind::Withdrawal, .. }), "{last:?}");
     assert_eq!(last.operator, "AB");
     assert_eq!(ward.terminal().register().notes(1).len(), 1);
+}
+
+/// A log is of one trial: on another device, or after an erasure, every request is refused and
+/// nothing is sent.
+#[test]
+fn log_keeps_to_its_device() {
+    let ward = Ward::new(&[]);
+    let mut terminal = ward.terminal();
+    terminal.enrol("P-1", 0).unwrap();
+    let first = ward.events().remove(0);
+    assert!(
+        matches!(first, Event::Opened { trial: Some(id), file: Some(_), .. } if id == "0000000000000000")
+    );
+    let requests = ward.requests().len();
+    ward.device.lock().unwrap().id = 9;
+    for result in
+        [terminal.enrol("P-2", 0).map(drop), terminal.outcome(1, 1).map(drop), terminal.lost(1).map(drop)]
+    {
+        let why = result.unwrap_err().to_string();
+        assert!(
+            why.contains("is of trial 0000000000000000, the device holds trial 0909090909090909"),
+            "{why}"
+        );
+    }
+    assert_eq!(ward.requests().len(), requests, "nothing was sent");
+}
+
+/// A log of an earlier version is read, is refused until a person ties it, and is tied for good.
+#[test]
+fn old_log_is_tied_after_a_question() {
+    let ward = Ward::new(&[]);
+    let trial = TrialFile::example().unwrap();
+    let (mut log, _) = log::Log::open(&ward.log(), "nurse").unwrap();
+    let (title, plan) = (trial.title.clone(), trial.plan.to_string());
+    log.append(Event::Opened { title, plan, trial: None, file: None }).unwrap();
+    drop(log);
+    let mut terminal = ward.terminal();
+    assert!(terminal.is_untied());
+    let why = terminal.enrol("P-1", 0).unwrap_err().to_string();
+    assert!(why.contains("begun by an earlier version") && why.contains("--tie-log"), "{why}");
+    assert!(ward.requests().is_empty());
+    assert!(terminal.tie_question().unwrap().contains("Is this the log of this device?"));
+    terminal.tie().unwrap();
+    terminal.enrol("P-1", 0).unwrap();
+    drop(terminal);
+    ward.device.lock().unwrap().id = 9;
+    let mut terminal = ward.terminal();
+    assert!(!terminal.is_untied());
+    assert!(terminal.enrol("P-2", 0).unwrap_err().to_string().contains("is of trial 0000000000000000"));
+}
+
+/// A device without room for another waiting patient is not asked, and nothing is logged.
+#[test]
+fn full_waiting_table_is_refused_at_once() {
+    let ward = Ward::new(&[]);
+    let mut terminal = ward.terminal();
+    terminal.enrol("P-1", 0).unwrap();
+    ward.device.lock().unwrap().no_room = true;
+    let events = ward.events().len();
+    let why = refused(terminal.enrol("P-2", 0).unwrap_err());
+    assert!(why.starts_with("1 patients wait for their outcome, and the device has room for 1"), "{why}");
+    assert_eq!(ward.events().len(), events);
 }

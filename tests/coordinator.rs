@@ -1,4 +1,5 @@
-//! The coordinator's work by commands: kinds of patient by factors, due dates, notes, look-up, lists, `check`.
+//! The coordinator's work by commands: kinds of patient by factors, due dates, notes, look-up,
+//! lists, `check`.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
@@ -90,7 +91,8 @@ fn overdue_outcomes_are_listed() {
     );
 }
 
-/// Notes, arms and operators can be looked up; everything is in the log, whose chain holds, and never an outcome.
+/// Notes, arms and operators can be looked up; everything is in the log, whose chain holds, and
+/// never an outcome.
 #[test]
 fn notes_and_lists() {
     let ward = Ward::new();
@@ -134,13 +136,15 @@ fn log_of_another_trial_gets_no_note() {
     let _device = ward.device();
     ward.provision(&[]);
     let (mut log, _) = Log::open(&ward.file("other.jsonl"), "x").unwrap();
-    log.append(Event::Opened { title: "Another".to_owned(), plan: String::new() }).unwrap();
+    log.append(Event::Opened { title: "Another".to_owned(), plan: String::new(), trial: None, file: None })
+        .unwrap();
     drop(log);
     let done = ward.run(&["note", "#1", "x", "--log", "other.jsonl"]);
     assert!(done.code == 2 && done.err.contains("is of another trial"), "{done:?}");
 }
 
-/// `check` needs no device, names errors, and warns of trials that are too small or have too many waiting.
+/// `check` needs no device, names errors, and warns of trials that are too small or have too many
+/// waiting.
 #[test]
 fn check_warns() {
     let ward = Ward::new();

@@ -1,7 +1,8 @@
 //! The terminal in tmux, with keys sent and the screen read; and a client in Python.
 //!
-//! Needs tmux and python3 with pyserial, so it is behind the feature `terminal-tests`, which `cargo xtask test` turns on.
-//! Waiting only turns a hang into a failure; nothing passes or fails by speed.
+//! Needs tmux and python3 with pyserial, so it is behind the feature `terminal-tests`, which `cargo
+//! xtask test` turns on. Waiting only turns a hang into a failure; nothing passes or fails by
+//! speed.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test may fail loudly")]
 
@@ -145,8 +146,8 @@ fn enrolment_and_outcome_by_keys() {
     assert!(!log.contains("OUTCOME"), "not even the request: {log}");
 }
 
-/// A line between terminal and device that can be made to lose everything the device says from the first
-/// `ASSIGN` on.
+/// A line between terminal and device that can be made to lose everything the device says from the
+/// first `ASSIGN` on.
 struct Cable {
     path: PathBuf,
     cut: Arc<AtomicBool>,
@@ -242,7 +243,8 @@ fn unplugged_device_gives_one_arm() {
     assert_eq!(log.matches("\"event\":\"arm\"").count(), 1, "{log}");
 }
 
-/// A device that is frozen after the confirmation is asked when it is back. The log has the enrolment before the screen says so.
+/// A device that is frozen after the confirmation is asked when it is back. The log has the
+/// enrolment before the screen says so.
 #[test]
 fn frozen_device_is_asked_when_back() {
     let ward = Ward::new();
@@ -270,7 +272,8 @@ fn frozen_device_is_asked_when_back() {
     assert_eq!(log(&ward).matches("\"event\":\"arm\"").count(), 1);
 }
 
-/// An enrolment that was confirmed while the device was frozen is known to the next terminal, which asks about it.
+/// An enrolment that was confirmed while the device was frozen is known to the next terminal, which
+/// asks about it.
 #[test]
 fn confirmed_enrolment_outlives_the_terminal() {
     let ward = Ward::new();
@@ -296,7 +299,8 @@ fn confirmed_enrolment_outlives_the_terminal() {
     assert_eq!(log(&ward).matches("\"event\":\"arm\"").count(), 1);
 }
 
-/// Of 40 kinds of patient "12" takes the twelfth; in the waiting list a digit searches and never selects.
+/// Of 40 kinds of patient "12" takes the twelfth; in the waiting list a digit searches and never
+/// selects.
 #[test]
 fn digits_take_whole_numbers() {
     let ward = Ward::new();
@@ -399,5 +403,5 @@ fn python_client() {
     assert!(second.starts_with("ARM 2 "), "{second}");
     assert!(run(&["4"]).starts_with("ERR feature"), "there are four kinds, 0 to 3");
     let status = ward.good(&["status", "--json"]);
-    assert!(status.contains("\"assigned\":2,") && status.contains("\"unresolved\":1,"), "{status}");
+    assert!(status.contains("\"assigned\":2,") && status.contains("\"waiting\":1"), "{status}");
 }

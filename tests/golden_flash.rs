@@ -24,7 +24,7 @@ use equipoise::wire::Request;
 const PAGES: usize = 64;
 /// The journal's format in images of other state versions.
 const JOURNALS: [(u8, u8); 1] = [(1, 2)];
-const DESIGNS: [&str; 2] = ["interim", "dp-conse"];
+const DESIGNS: [&str; 3] = ["interim", "uniform", "dp-conse"];
 
 type Board = Device<Box<DeviceState>, Flash, Repeatable>;
 
@@ -125,7 +125,7 @@ fn other_versions_are_refused_untouched() {
     }
 }
 
-/// The present firmware goes on with images of its own version, be they of a file or just made.
+/// The present firmware goes on with images of its own version, from a file or just made.
 #[test]
 fn present_images_are_read_and_continued() {
     for design in DESIGNS {
@@ -140,9 +140,9 @@ fn present_images_are_read_and_continued() {
             std::fs::write(path.with_extension("txt"), &answers).unwrap();
         }
         goes_on(&made, &answers);
-        if path.exists() {
-            goes_on(&load(&image(&path)), &std::fs::read_to_string(path.with_extension("txt")).unwrap());
-        }
+        let told = std::fs::read_to_string(path.with_extension("txt"));
+        let told = told.unwrap_or_else(|error| panic!("{}: {error}; see the header", path.display()));
+        goes_on(&load(&image(&path)), &told);
     }
 }
 

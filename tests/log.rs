@@ -146,3 +146,16 @@ fn a_second_terminal_cannot_open_the_log() {
     drop(open);
     assert!(Log::open(&path, "other").is_ok());
 }
+
+/// A link planted where the next head is written is removed, and not followed.
+#[test]
+fn the_new_head_follows_no_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, victim) = (folder.path().join("log.jsonl"), folder.path().join("victim"));
+    fs::write(&victim, "mine").unwrap();
+    let (mut log, _) = Log::open(&path, "nurse").unwrap();
+    std::os::unix::fs::symlink(&victim, folder.path().join("log.jsonl.head.new")).unwrap();
+    log.append(event(1)).unwrap();
+    assert_eq!(fs::read(&victim).unwrap(), b"mine");
+    log::verify(&path, None).unwrap();
+}

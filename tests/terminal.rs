@@ -357,7 +357,11 @@ fn no_enrolment_without_a_device() {
     let mut model = at_work();
     model.news(News::Progress(Status { phase: Phase::Closed, ..status() }));
     press(&mut model, &[KeyCode::Char('e')]);
-    shows(&model, &["! The trial is closed"]);
+    shows(&model, &["! Nobody can be enrolled: the trial is closed"]);
+    let mut model = at_work();
+    model.news(News::Progress(Status { waiting: 9, capacity: 9, ..status() }));
+    press(&mut model, &[KeyCode::Char('e')]);
+    shows(&model, &["! Nobody can be enrolled: 9 patients wait", "Outcomes waiting"]);
 }
 
 /// Without colour no cell has one, and the text is the same with it.

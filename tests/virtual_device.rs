@@ -205,22 +205,6 @@ fn a_second_process_on_the_same_flash_gets_a_clear_error() {
 }
 
 #[test]
-fn a_file_that_is_no_flash_is_refused_and_left_as_it_is() {
-    let place = tempfile::tempdir().unwrap();
-    let flash = place.path().join("letter");
-    std::fs::write(&flash, "Dear Sir").unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_equipoise"))
-        .args(["device", "--stdio", "--flash"])
-        .arg(&flash)
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(3));
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert!(message.contains("has 8 bytes; allowed: 8 or more pages of 1024"), "{message}");
-    assert_eq!(std::fs::read(&flash).unwrap(), b"Dear Sir");
-}
-
-#[test]
 fn a_pseudo_terminal_serves_one_terminal_after_another_and_its_link_goes_with_it() {
     let place = tempfile::tempdir().unwrap();
     let (flash, link) = (place.path().join("flash"), place.path().join("line"));

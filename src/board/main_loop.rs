@@ -6,11 +6,11 @@
 //! ```
 //!
 //! # Timing side channels
-//! * The first byte of a reply leaves [`REPLY_MICROSECONDS`] after its request was complete, plus
-//!   [`Board::ERASE_MICROSECONDS`] for every page erased meanwhile. The number of erases depends on public counts
-//!   ([`crate::journal`]). Both spans cover the longest computation; should one ever not, the reply leaves at the next
-//!   multiple of the first and [`stamps::LATE_REPLIES`] counts it. The wait ends on a timer event, so that the reply
-//!   leaves the same number of instructions after it whatever was computed before.
+//! * The first byte of a reply leaves [`REPLY_MICROSECONDS`] after its request was complete. If pages were erased
+//!   meanwhile, it leaves later by [`Board::ERASE_MICROSECONDS`] a page and [`Board::WORD_MICROSECONDS`] a word written.
+//!   Both numbers depend on public counts ([`crate::journal`]). These times cover the longest computation; should they
+//!   ever not, the reply leaves at the next multiple of the first and [`stamps::LATE_REPLIES`] counts it. The wait ends
+//!   on a timer event, so that the reply leaves the same number of instructions after it whatever was computed before.
 //! * How long a draw of noise takes depends on the noise. Draws are made between requests, ahead of the look that needs
 //!   them, each padded to a multiple of [`DRAW_MICROSECONDS`]; the next request waits for their end.
 //!
@@ -58,12 +58,12 @@ type Bedside<B, const M: usize, const U: usize> =
 
 /// Runs the firmware, for ever.
 pub fn run<B: Board, const M: usize, const U: usize>(parts: Parts<B, M, U>) -> ! {
-    static ERASES: AtomicU32 = AtomicU32::new(0);
+    static WORK: FlashWork = FlashWork { erases: AtomicU32::new(0), words: AtomicU32::new(0) };
     let Parts { mut clock, mut sender, mut receiver, entropy, flash, .. } = parts;
     let Parts { mut screen, mut watchdog, held, restart, .. } = parts;
     #[cfg(feature = "seeded")]
     let entropy = super::drill::Rehearsed::replace(entropy);
-    let flash = Counted { flash, erases: &ERASES };
+    let flash = Counted { flash, work: &WORK };
     let mut device = Bedside::<B, M, U>::asleep(held, flash, entropy, Some(restart));
     device.power_up();
     draw_ahead::<B, M, U>(&mut device, &mut clock);
@@ -84,7 +84,7 @@ pub fn run<B: Board, const M: usize, const U: usize>(parts: Parts<B, M, U>) -> !
             let Some(line) = framer.push(byte) else { continue };
             #[cfg(feature = "seeded")]
             super::drill::run(line);
-            let timing = (&mut clock, &ERASES);
+            let timing = (&mut clock, &WORK);
             answer::<B, M, U>(&mut device, timing, line, &mut sender, &mut display);
             draw_ahead::<B, M, U>(&mut device, &mut clock);
             break;
@@ -116,19 +116,19 @@ fn next_byte(receiver: &mut (impl Read<Error = Infallible> + ReadReady)) -> Opti
 #[inline(never)]
 fn answer<B: Board, const M: usize, const U: usize>(
     device: &mut Bedside<B, M, U>,
-    (clock, erases): (&mut B::Clock, &AtomicU32),
+    (clock, work): (&mut B::Clock, &FlashWork),
     line: &[u8],
     sender: &mut B::Sender,
     display: &mut Display,
 ) {
     let begin = clock.now();
     stamps::STAMP_BEGIN.set(begin);
-    erases.store(0, Relaxed);
+    work.clear();
     let mut first = true;
     device.handle_line(line, &mut |reply, line| {
         if first {
             stamps::STAMP_DECIDED.set(clock.now());
-            wait::<B>(clock, begin, erases.load(Relaxed));
+            wait::<B>(clock, begin, work);
             stamps::STAMP_BYTE_OUT.set(clock.now());
             first = false;
         }
@@ -143,16 +143,20 @@ fn answer<B: Board, const M: usize, const U: usize>(
     });
 }
 
-/// Waits until the reply to a request that came at `begin` and erased so many pages is due. (Not inlined: its call is
-/// where tests see that a request was decided.)
+/// Waits until the reply to a request that came at `begin` is due. (Not inlined: its call is where tests see that a
+/// request was decided.)
 #[inline(never)]
-fn wait<B: Board>(clock: &mut B::Clock, begin: u32, erases: u32) {
+fn wait<B: Board>(clock: &mut B::Clock, begin: u32, work: &FlashWork) {
     let reply = REPLY_MICROSECONDS * B::Clock::PER_MICROSECOND;
-    let due = reply.wrapping_add(erases.wrapping_mul(B::ERASE_MICROSECONDS * B::Clock::PER_MICROSECOND));
-    let late = clock.now().wrapping_sub(begin).checked_sub(due);
+    let (erases, words) = (work.erases.load(Relaxed), work.words.load(Relaxed));
+    let mut due = reply;
     if erases > 0 {
         log!("pages erased");
+        let microseconds =
+            erases.wrapping_mul(B::ERASE_MICROSECONDS).wrapping_add(words.wrapping_mul(B::WORD_MICROSECONDS));
+        due = due.wrapping_add(microseconds.wrapping_mul(B::Clock::PER_MICROSECOND));
     }
+    let late = clock.now().wrapping_sub(begin).checked_sub(due);
     if late.is_some() {
         stamps::LATE_REPLIES.add_one();
     }
@@ -174,10 +178,32 @@ fn draw_ahead<B: Board, const M: usize, const U: usize>(device: &mut Bedside<B, 
     }
 }
 
-/// A flash that counts the pages it erases.
+/// Flash operations of a request.
+struct FlashWork {
+    /// Pages erased.
+    erases: AtomicU32,
+    /// Words written.
+    words: AtomicU32,
+}
+
+impl FlashWork {
+    fn clear(&self) {
+        self.erases.store(0, Relaxed);
+        self.words.store(0, Relaxed);
+    }
+
+    /// Counts an operation on so many bytes, in units of `size`, a power of two. (Two steps: the Cortex-M0 has no atomic
+    /// addition. Only the main loop counts.)
+    fn count(counter: &AtomicU32, bytes: u32, size: usize) {
+        let units = bytes >> size.trailing_zeros();
+        counter.store(counter.load(Relaxed).wrapping_add(units), Relaxed);
+    }
+}
+
+/// A flash that counts its operations.
 struct Counted<F> {
     flash: F,
-    erases: &'static AtomicU32,
+    work: &'static FlashWork,
 }
 
 impl<F: ErrorType> ErrorType for Counted<F> {
@@ -202,14 +228,13 @@ impl<F: NorFlash> NorFlash for Counted<F> {
     const ERASE_SIZE: usize = F::ERASE_SIZE;
 
     fn erase(&mut self, from: u32, to: u32) -> Result<(), F::Error> {
-        // No division: pages are powers of two.
-        let pages = to.saturating_sub(from) >> F::ERASE_SIZE.trailing_zeros();
-        self.erases.store(self.erases.load(Relaxed).wrapping_add(pages), Relaxed);
+        FlashWork::count(&self.work.erases, to.saturating_sub(from), F::ERASE_SIZE);
         self.flash.erase(from, to)
     }
 
     #[inline]
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), F::Error> {
+        FlashWork::count(&self.work.words, bytes.len() as u32, F::WRITE_SIZE);
         self.flash.write(offset, bytes)
     }
 }
@@ -219,6 +244,7 @@ impl<F: MultiwriteNorFlash> MultiwriteNorFlash for Counted<F> {}
 impl<F: JournalFlash> JournalFlash for Counted<F> {
     #[inline]
     fn program(&mut self, offset: u32, words: &[u8]) -> Result<bool, F::Error> {
+        FlashWork::count(&self.work.words, words.len() as u32, F::WRITE_SIZE);
         self.flash.program(offset, words)
     }
 }

@@ -91,9 +91,12 @@ pub trait Board {
     /// The watchdog.
     type Watchdog: Watchdog;
 
-    /// Added to the time of a reply for every page erased before it. Longer than an erase, the writes into that page
-    /// and their computation ever take, so that a reply's time depends on the number of erases only.
+    /// Added to the time of a reply for every page erased before it: longer than an erase and the computation that
+    /// goes with a page ever take.
     const ERASE_MICROSECONDS: u32;
+    /// Added to the time of such a reply for every word written before it: longer than writing, reading back and
+    /// summing a word ever take.
+    const WORD_MICROSECONDS: u32;
 }
 
 /// Every part of a board, set up, with room for `M` features and `U` waiting patients.

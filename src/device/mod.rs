@@ -107,6 +107,15 @@ pub struct Device<S, F, E, G = Generator> {
     trouble: Option<Trouble>,
 }
 
+/// Hands a reply and its line to `out`. Not inlined: while a request is carried out, the stack has no
+/// room for the line.
+#[inline(never)]
+fn send(reply: &Reply<'_>, out: &mut impl FnMut(&Reply<'_>, &[u8])) {
+    let mut line = Line::new();
+    reply.write(&mut line);
+    out(reply, line.as_bytes());
+}
+
 impl<S, F, E, G, const M: usize, const U: usize> Device<S, F, E, G>
 where
     S: DerefMut<Target = DeviceState<M, U>>,
@@ -195,9 +204,7 @@ where
     /// line, checksum and LF included.
     pub fn handle_line(&mut self, line: &[u8], out: &mut impl FnMut(&Reply<'_>, &[u8])) {
         let reply = self.answer(line, out).unwrap_or_else(Reply::Refused);
-        let mut text = Line::new();
-        reply.write(&mut text);
-        out(&reply, text.as_bytes());
+        send(&reply, out);
     }
 
     /// A second has passed. The board calls this once a second, so that an unused nonce expires.

@@ -9,11 +9,11 @@ use core::fmt::{self, Write};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
-use super::Answer;
 use super::auth::CustodianKey;
 use super::generator::Seeded;
 use super::health::Entropy;
 use super::ready::Ready;
+use super::{Answer, send};
 use crate::estimate::Estimate;
 use crate::journal::JournalFlash;
 use crate::plan::Plan;
@@ -76,8 +76,7 @@ where
             let Some(estimate) = trial.estimate(feature) else { continue };
             let row = row(feature, &estimate);
             mac.row(&row);
-            let reply = Reply::Row(row);
-            out(&reply, reply.to_line().as_bytes());
+            send(&Reply::Row(row), out);
             rows += 1;
         }
         if rows == 0 && trial.phase() != Phase::Closed {

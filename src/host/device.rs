@@ -1,35 +1,55 @@
 //! `equipoise device`: a [`VirtualBoard`] on a flash file behind a serial line of this machine.
 //!
-//! The line is a pseudo-terminal (its path is printed; with `--link` a symbolic link leads to it), a unix socket, or
-//! standard input and output. Terminals may come and go; on the socket one at a time is served, and a line that the last
-//! one had begun is forgotten. As on a wire, what nobody reads is lost: a reply waits a second for its reader, and the
-//! terminal asks again. Interrupt and termination end the device between two requests and take link and socket
-//! away; any other end is a power cut, which the flash file survives. A link left over from such an end is
+//! The line is a pseudo-terminal (its path is printed; with `--link` a symbolic link leads to it), a
+//! unix socket, or standard input and output. Terminals may come and go. On the socket one at a time
+//! is served; one that has not completed a request for [`SILENCE`] seconds makes way for the next that
+//! waits, and a line that it had begun is forgotten. As on a wire, a reply that nobody reads is lost:
+//! it waits a second for its reader, and the terminal asks again.
+//!
+//! Interrupt and termination end the device between two requests and take link and socket away; any
+//! other end is a power cut, which the flash file survives. A link left over from such an end is
 //! replaced, and so is a socket that no one listens on.
+//!
+//! # Guessing
+//! A tag is a number of 32 bits that a program could guess. Every refused line takes [`REFUSAL`], as on
+//! a board: 50 guesses a second.
+//!
+//! # Access
+//! The socket can be used by the caller alone, and lies in a folder where nobody else can put another
+//! one in its place.
 
 use crate::prelude::*;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::Mode;
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::process::{geteuid, umask};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use super::virtual_board::{Flash, PAGES, VirtualBoard};
 use crate::device::Rest;
+use crate::journal::{MAX_PAGES, MIN_PAGES};
 
 /// The exit code of "no device".
 const NO_DEVICE: u8 = 3;
 /// How often a waiting device looks whether it is to end, and how long a reply waits for its reader.
 const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+/// Seconds without a request after which a terminal on the socket makes way for another.
+const SILENCE: u32 = 3;
+/// The time of a refused line; a board answers once in 20 ms.
+const REFUSAL: Duration = Duration::from_millis(20);
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// Runs the device on this machine, with its flash in a file.
@@ -50,8 +70,8 @@ pub struct DeviceArgs {
     /// Make a symbolic link to the pseudo-terminal
     #[arg(long, value_name = "PATH", conflicts_with_all = ["stdio", "socket"])]
     link: Option<PathBuf>,
-    /// Pages of 1 KB, for a new flash file
-    #[arg(long, value_name = "N", default_value_t = PAGES as u16, value_parser = clap::value_parser!(u16).range(8..=1024))]
+    /// Pages of 4 KB, for a new flash file; a plan that needs more is refused
+    #[arg(long, value_name = "N", default_value_t = PAGES as u16, value_parser = clap::value_parser!(u16).range(MIN_PAGES as i64..=MAX_PAGES as i64))]
     pages: u16,
 }
 
@@ -76,13 +96,13 @@ fn serve(args: &DeviceArgs) -> Result<(), String> {
     let flash = Flash::in_file(&args.flash, args.pages.into()).map_err(|error| error.to_string())?;
     let mut server = Server { board: VirtualBoard::new(flash), stop };
     if args.stdio {
-        let end = server.converse(io::stdin().as_fd(), io::stdout().as_fd());
+        let end = server.converse(io::stdin().as_fd(), io::stdout().as_fd(), None);
         return end.map(|_| ()).map_err(|error| format!("standard input and output: {error}"));
     }
     if let Some(path) = &args.socket {
         let at = |error| format!("socket {}: {error}", path.display());
         let listener = listen(path).map_err(at)?;
-        let _removed = Removed(path, None);
+        let _removed = Removed(path, Own::socket(path).map_err(at)?);
         announce(path);
         return server.converse_in_turn(&listener).map_err(at);
     }
@@ -90,13 +110,13 @@ fn serve(args: &DeviceArgs) -> Result<(), String> {
     let _removed = match &args.link {
         Some(link) => {
             point(link, &path).map_err(|error| format!("link {}: {error}", link.display()))?;
-            Some(Removed(link, Some(&path)))
+            Some(Removed(link, Own::Link(path.clone())))
         }
         None => None,
     };
     announce(&path);
     server
-        .converse(line.as_fd(), line.as_fd())
+        .converse(line.as_fd(), line.as_fd(), None)
         .map(|_| ())
         .map_err(|error| format!("{}: {error}", path.display()))
 }
@@ -134,12 +154,26 @@ impl Server {
         }
     }
 
-    fn converse(&mut self, input: BorrowedFd<'_>, output: BorrowedFd<'_>) -> io::Result<End> {
+    /// Serves one terminal, until it leaves or, once it is silent, another one waits at `others`.
+    fn converse(
+        &mut self,
+        input: BorrowedFd<'_>,
+        output: BorrowedFd<'_>,
+        others: Option<&UnixListener>,
+    ) -> io::Result<End> {
         let mut bytes = [0; 4096];
         let mut replies = Vec::new();
+        let mut heard = Instant::now();
         while !self.told() {
             let time = if self.board.rest() == Rest::Idle { PATIENCE } else { AT_ONCE };
-            if !Self::ready(input, PollFlags::IN, time)? {
+            let ready = Self::ready(input, PollFlags::IN, time)?;
+            if let Some(others) = others
+                && heard.elapsed() >= Duration::from_secs(SILENCE.into())
+                && Self::ready(others.as_fd(), PollFlags::IN, AT_ONCE)?
+            {
+                return Ok(End::Left);
+            }
+            if !ready {
                 continue;
             }
             let count = match rustix::io::read(input, &mut bytes) {
@@ -150,6 +184,15 @@ impl Server {
             };
             replies.clear();
             self.board.receive(&bytes[..count], &mut replies)?;
+            if !replies.is_empty() {
+                heard = Instant::now();
+            }
+            let refused = replies.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"ERR "));
+            for _ in refused {
+                if !self.told() {
+                    sleep(REFUSAL);
+                }
+            }
             if self.send(output, &replies)? == End::Left {
                 return Ok(End::Left);
             }
@@ -177,7 +220,7 @@ impl Server {
                 let (line, _) = listener.accept()?;
                 line.set_nonblocking(true)?;
                 self.board.hang_up();
-                self.converse(line.as_fd(), line.as_fd())?;
+                self.converse(line.as_fd(), line.as_fd(), Some(listener))?;
             }
         }
         Ok(())
@@ -200,14 +243,28 @@ fn pseudo_terminal() -> io::Result<(OwnedFd, File, PathBuf)> {
     Ok((line, peer, path))
 }
 
-/// Listens on a socket; one that a dead process left behind is replaced.
+/// Listens on a socket that only the caller can use; one that a dead process left behind is replaced.
 fn listen(path: &Path) -> io::Result<UnixListener> {
-    let left_over = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let found = fs::metadata(folder)?;
+    let (owner, mode) = (found.uid(), found.mode());
+    let trusted = owner == 0 || owner == geteuid().as_raw();
+    // In a folder with the sticky bit, as /tmp, nobody can remove what belongs to another.
+    if !trusted || mode & 0o022 != 0 && mode & 0o1000 == 0 {
+        let text = format!("others can write to its folder {}; choose one of your own", folder.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+    }
+    let left_over = fs::symlink_metadata(path)
+        .is_ok_and(|found| found.file_type().is_socket() && found.uid() == geteuid().as_raw())
         && UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
     if left_over {
         fs::remove_file(path)?;
     }
-    UnixListener::bind(path)
+    // The socket is born private: a mode set later would leave a moment in between.
+    let before = umask(Mode::from_raw_mode(0o177));
+    let listener = UnixListener::bind(path);
+    umask(before);
+    listener
 }
 
 /// Makes `link` lead to `path`, in one step; nothing but a link is ever replaced.
@@ -221,12 +278,31 @@ fn point(link: &Path, path: &Path) -> io::Result<()> {
     fs::rename(&beside, link)
 }
 
-/// Takes a socket, or a link that still leads where it should, away at the end.
-struct Removed<'a>(&'a Path, Option<&'a Path>);
+/// What this process made at a path.
+enum Own {
+    /// A socket, with its device and inode.
+    Socket(u64, u64),
+    /// A link, with its target.
+    Link(PathBuf),
+}
+
+impl Own {
+    fn socket(path: &Path) -> io::Result<Self> {
+        fs::symlink_metadata(path).map(|found| Self::Socket(found.dev(), found.ino()))
+    }
+}
+
+/// Takes a socket or link away at the end, unless something else has its place by then.
+struct Removed<'a>(&'a Path, Own);
 
 impl Drop for Removed<'_> {
     fn drop(&mut self) {
-        if self.1.is_none_or(|target| fs::read_link(self.0).is_ok_and(|now| now == target)) {
+        let still = match &self.1 {
+            Own::Socket(device, inode) => fs::symlink_metadata(self.0)
+                .is_ok_and(|found| (found.dev(), found.ino()) == (*device, *inode)),
+            Own::Link(target) => fs::read_link(self.0).is_ok_and(|now| now == *target),
+        };
+        if still {
             let _ = fs::remove_file(self.0);
         }
     }

@@ -33,9 +33,9 @@ pub struct DeviceArgs {
     /// Serial line on this TCP port of this machine; 0 takes a free one, which is printed
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     tcp: u16,
-    /// Pages of 1 KB, for a new flash file
+    /// Pages of 4 KB, for a new flash file; a plan that needs more is refused
     #[arg(long, value_name = "N", default_value_t = PAGES as u16,
-          value_parser = clap::value_parser!(u16).range(8..=1024))]
+          value_parser = clap::value_parser!(u16).range(8..=64))]
     pages: u16,
 }
 

@@ -14,6 +14,7 @@ pub mod device;
 #[cfg(windows)]
 #[path = "device_windows.rs"]
 pub mod device;
+pub mod flash_file;
 pub mod normality;
 pub mod os;
 pub mod output;

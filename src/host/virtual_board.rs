@@ -1,75 +1,43 @@
 //! The same device on a laptop: flash in a file or in memory, entropy from the operating system.
 //!
-//! [`VirtualBoard`] takes the bytes of a serial line and gives those of the replies. It holds the very [`Device`] that runs
-//! on a board, with room for 64 features and 128 waiting patients.
+//! [`VirtualBoard`] takes the bytes of a serial line and gives those of the replies. It holds the very
+//! [`Device`] that runs on a board, with room for 64 features and 4,096 waiting patients, as the v2.
 //!
-//! The flash is 1 KB pages of 4-byte words that a write can only clear, kept in a [`Flash`] image. In a file, every
-//! operation is written through at once, so that killing the process at any moment leaves what a power cut would leave;
-//! before a reply is handed out the file is synced, so that what was answered survives the loss of the whole machine.
-//! (A machine that loses power in the middle of a request may have kept any of that request's writes, in any order; a
-//! device that finds such a thing says `fault`, as it must.) The file is locked for as long as it is open.
+//! The flash is 4 KB pages of 4-byte words that a write can only clear, kept in a [`Flash`] image. In
+//! a file, every operation is written through at once, so that killing the process at any moment
+//! leaves what a power cut would leave. Before a reply is handed out the file is checked
+//! ([`super::flash_file`]) and synced, so that what was answered survives the loss of the whole
+//! machine. (A machine that loses power in the middle of a request may have kept any of that request's
+//! writes, in any order; a device that finds such a thing says `fault`, as it must.)
 
 use crate::prelude::*;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use std::{error, fmt};
+use std::{fmt, format, io, vec};
 
 use embedded_storage::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase, check_read,
     check_write,
 };
 
-use super::os;
+use super::flash_file::{FileError, FlashFile};
 use crate::device::health::{Entropy, Repeatable};
 use crate::device::{Device, DeviceState, Rest};
-use crate::journal::JournalFlash;
+use crate::journal::{Journal, JournalFlash, MAX_PAGES, MIN_PAGES};
 use crate::wire::{Framer, NONCE_SECONDS, Restart, State};
 
 /// Bytes of a page.
-pub const PAGE: usize = 1024;
+pub const PAGE: usize = 4096;
 /// Pages of a new flash.
 pub const PAGES: usize = 64;
 const WORD: usize = 4;
-
-/// Why there is no virtual board on a file.
-#[derive(Debug)]
-pub enum BoardError {
-    /// The file cannot be opened, made or read.
-    File(PathBuf, io::Error),
-    /// Another process has a device on the file.
-    InUse(PathBuf),
-    /// The file's size is that of no flash.
-    Size(PathBuf, u64),
-}
-
-impl fmt::Display for BoardError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(path, error) => write!(f, "flash file {}: {error}", path.display()),
-            Self::InUse(path) => {
-                write!(f, "flash file {} is in use by another device; one file, one device", path.display())
-            }
-            Self::Size(path, bytes) => {
-                write!(
-                    f,
-                    "flash file {} has {bytes} bytes; allowed: 8 or more pages of {PAGE}",
-                    path.display()
-                )
-            }
-        }
-    }
-}
-
-impl error::Error for BoardError {}
 
 /// The cells of a flash, and the file they are written through to.
 #[derive(Debug)]
 struct Image {
     cells: Vec<u8>,
-    file: Option<File>,
+    file: Option<FlashFile>,
     /// Written since the last sync.
     dirty: bool,
 }
@@ -83,8 +51,9 @@ impl Image {
         }
         self.dirty = true;
         match &self.file {
-            Some(file) => os::write_all_at(file, &self.cells[from..end], from as u64)
-                .map_err(|_| NorFlashErrorKind::Other),
+            Some(file) => {
+                file.write(&self.cells[from..end], from as u64).map_err(|_| NorFlashErrorKind::Other)
+            }
             None => Ok(()),
         }
     }
@@ -104,33 +73,32 @@ impl Flash {
     /// A flash in memory that holds these bytes, a whole number of pages.
     #[must_use]
     pub fn from_bytes(cells: Vec<u8>) -> Self {
-        Self(Arc::new(Mutex::new(Image { cells, file: None, dirty: false })))
+        Self::new(cells, None)
+    }
+
+    fn new(cells: Vec<u8>, file: Option<FlashFile>) -> Self {
+        Self(Arc::new(Mutex::new(Image { cells, file, dirty: false })))
     }
 
     /// The flash in a file, which is made if there is none.
     ///
     /// # Errors
     /// The file cannot be used, is in use, or is no flash.
-    pub fn in_file(path: &Path, pages: usize) -> Result<Self, BoardError> {
-        let failed = |error| BoardError::File(path.to_path_buf(), error);
-        // It holds the custodian's key and sums that are not yet private.
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let mut file = os::owner_only(&mut options).open(path).map_err(failed)?;
-        file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => BoardError::InUse(path.to_path_buf()),
-            TryLockError::Error(error) => failed(error),
-        })?;
-        let mut cells = Vec::new();
-        file.read_to_end(&mut cells).map_err(failed)?;
-        if cells.is_empty() {
-            cells = vec![0xFF; pages * PAGE];
-            os::write_all_at(&file, &cells, 0).and_then(|()| file.sync_all()).map_err(failed)?;
+    pub fn in_file(path: &Path, pages: usize) -> Result<Self, FileError> {
+        let refused = |reason: String| FileError::Refused(path.to_path_buf(), reason);
+        let file = FlashFile::open(path, (pages * PAGE) as u64)?;
+        let cells = file.read().map_err(|error| FileError::File(path.to_path_buf(), error))?;
+        let (bytes, most) = (cells.len(), MAX_PAGES as usize);
+        if !bytes.is_multiple_of(PAGE) || !(MIN_PAGES as usize..=most).contains(&(bytes / PAGE)) {
+            return Err(refused(format!(
+                "has {bytes} bytes; allowed: {MIN_PAGES} to {MAX_PAGES} pages of {PAGE}"
+            )));
         }
-        if !cells.len().is_multiple_of(PAGE) || cells.len() < 8 * PAGE {
-            return Err(BoardError::Size(path.to_path_buf(), cells.len() as u64));
+        let flash = Self::new(cells, Some(file));
+        if Journal::is_foreign(flash.clone()) != Ok(false) {
+            return Err(refused("holds something else than a device's flash; name another file".into()));
         }
-        Ok(Self(Arc::new(Mutex::new(Image { cells, file: Some(file), dirty: false }))))
+        Ok(flash)
     }
 
     fn image(&self) -> MutexGuard<'_, Image> {
@@ -143,14 +111,21 @@ impl Flash {
         self.image().cells.clone()
     }
 
-    /// Makes what was written survive the loss of the machine.
+    /// Whether the file, if there is one, is still in its place, whole and private.
+    fn check(&self) -> io::Result<()> {
+        let wrong = |error| io::Error::other(format!("the flash file {error}"));
+        self.image().file.as_ref().map_or(Ok(()), |file| file.check().map_err(wrong))
+    }
+
+    /// Makes what was written survive the loss of the machine, if the file is still in its place.
     fn sync(&self) -> io::Result<()> {
         let mut image = self.image();
         if let (true, Some(file)) = (image.dirty, &image.file) {
-            file.sync_data()?;
+            file.sync()?;
         }
         image.dirty = false;
-        Ok(())
+        drop(image);
+        self.check()
     }
 }
 
@@ -218,8 +193,8 @@ impl Entropy for Noise {
 }
 
 /// A device and its serial line, in this process.
-pub struct VirtualBoard {
-    device: Device<Box<DeviceState>, Flash, Noise>,
+pub struct VirtualBoard<const M: usize = 64, const U: usize = 4096> {
+    device: Device<Box<DeviceState<M, U>>, Flash, Noise>,
     flash: Flash,
     framer: Framer,
     seed: Option<u64>,
@@ -227,13 +202,13 @@ pub struct VirtualBoard {
     ticked: Instant,
 }
 
-impl fmt::Debug for VirtualBoard {
+impl<const M: usize, const U: usize> fmt::Debug for VirtualBoard<M, U> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("VirtualBoard").field("state", &self.state()).finish_non_exhaustive()
     }
 }
 
-impl VirtualBoard {
+impl<const M: usize, const U: usize> VirtualBoard<M, U> {
     /// Powers up a board on this flash, with the operating system's randomness.
     #[must_use]
     pub fn new(flash: Flash) -> Self {
@@ -275,6 +250,8 @@ impl VirtualBoard {
     /// The flash file cannot be synced; nothing of this batch may be sent.
     pub fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         let start = out.len();
+        // Before anything is written: a write would lengthen a shortened file again.
+        self.flash.check()?;
         let seconds = self.ticked.elapsed().as_secs();
         self.ticked += Duration::from_secs(seconds);
         (0..seconds.min(NONCE_SECONDS.into())).for_each(|_| self.device.tick());

@@ -4,7 +4,7 @@
 use embedded_storage::nor_flash::NorFlashErrorKind;
 
 use super::record::{Block, Record};
-use super::region::{AT_BITS, BLANK, HEADER, Header, MAX_PAGES, Region, WORD};
+use super::region::{AT_BITS, BLANK, HEADER, Header, MAX_PAGES, Region, VERSION, WORD};
 use super::{Journal, JournalFlash, LOST, MAX_KEYS, MAX_PART, MIN_PAGES, MountError, NOWHERE, Parts};
 
 /// A place in the log: a page's number, and a word in it.
@@ -102,18 +102,41 @@ impl<F: JournalFlash> Journal<F> {
 
     /// Starts the journal on a region without a valid header, if that is because it is new.
     fn begin<P: Parts>(&mut self, parts: &P) -> Result<(), MountError> {
-        let mut torn = 0;
         for place in 0..self.region.pages {
-            if let Some(format) = self.region.other_format(place)? {
+            if let Some(format) = self.region.format(place)?.filter(|format| *format != VERSION) {
                 return Err(MountError::OtherFormat(format));
             }
+        }
+        if self.is_new()? { self.format(parts) } else { Err(MountError::Foreign) }
+    }
+
+    /// Whether no page was ever opened: all are blank, in either sense, but for one whose first erase
+    /// or header was torn.
+    fn is_new(&mut self) -> Result<bool, NorFlashErrorKind> {
+        let mut torn = 0;
+        for place in 0..self.region.pages {
             if !self.region.uniform(place, BLANK)? && !self.region.uniform(place, 0)? {
                 torn += 1;
             }
         }
-        // No page was ever opened: all are blank, in either sense, but for one whose first erase or
-        // header was torn.
-        if torn <= 1 { self.format(parts) } else { Err(MountError::Foreign) }
+        Ok(torn <= 1)
+    }
+
+    /// Whether a region is neither new nor a journal of any format and any number of parts.
+    ///
+    /// # Errors
+    /// The flash refused.
+    #[cfg(feature = "host")]
+    pub fn is_foreign(flash: F) -> Result<bool, NorFlashErrorKind> {
+        let pages = (flash.capacity() / F::ERASE_SIZE) as u32;
+        let mut journal = Self::unread(flash);
+        journal.region.pages = pages;
+        for place in 0..pages {
+            if journal.region.format(place)?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(!journal.is_new()?)
     }
 
     fn format<P: Parts>(&mut self, parts: &P) -> Result<(), MountError> {

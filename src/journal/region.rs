@@ -3,7 +3,7 @@
 //! A page is named by its number in the log, counted up from 1; page `s` lies in slot `s mod pages`.
 //! A word is four bytes, little endian; `at` counts words from the start of a page.
 
-use core::ops::Range;
+use core::ops::{Range, RangeInclusive};
 
 use crc::{CRC_32_ISO_HDLC, Crc, Digest, Table};
 use embedded_storage::nor_flash::{NorFlashError, NorFlashErrorKind};
@@ -27,13 +27,16 @@ const AT_MASK: u32 = (1 << AT_BITS) - 1;
 const PAGE_BITS: u32 = 8;
 const PAGE_MASK: u32 = (1 << PAGE_BITS) - 1;
 /// Most pages of a region: one bit each in a page header.
-pub(super) const MAX_PAGES: u32 = u64::BITS;
+pub const MAX_PAGES: u32 = u64::BITS;
 /// No page has a higher number. 20,000 erases of 64 pages end far below, and nothing can overflow.
 const LAST_PAGE: u32 = u32::MAX / 2;
 /// Names the format; part of every page header's checksum. The last byte is the version.
 const FORMAT: u32 = u32::from_le_bytes(*b"Eqj3");
-/// The same in the formats that had a header of four words.
-const SHORT_FORMATS: [u32; 2] = [u32::from_le_bytes(*b"Eqj1"), u32::from_le_bytes(*b"Eqj2")];
+/// The version of formats that had a header of four words, and of all others.
+const SHORT_FORMATS: RangeInclusive<u8> = b'1'..=b'2';
+const LONG_FORMATS: RangeInclusive<u8> = b'3'..=b'9';
+/// The version of this format.
+pub(super) const VERSION: u8 = FORMAT.to_be_bytes()[0] - b'0';
 /// Every format has fewer parts than this.
 const MOST_PARTS: u32 = 1 << 13;
 
@@ -204,17 +207,18 @@ impl<F: JournalFlash> Region<F> {
         Ok(words)
     }
 
-    /// The format of the page in this slot, if its header is one of another format.
-    pub(super) fn other_format(&mut self, place: u32) -> Result<Option<u8>, NorFlashErrorKind> {
+    /// The format of the page in this slot, with any number of parts; none if it has no header.
+    pub(super) fn format(&mut self, place: u32) -> Result<Option<u8>, NorFlashErrorKind> {
         let [first, second, third, short, high, long] = self.header_words(place)?;
-        let named = short ^ Self::raw_sum(&[first, second, third]);
-        if let Some(format) = SHORT_FORMATS.iter().find(|format| *format ^ named < MOST_PARTS) {
-            return Ok(Some((format >> 24) as u8 - b'0'));
+        let long = long ^ Self::raw_sum(&[first, second, third, short, high]) ^ FORMAT;
+        let short = short ^ Self::raw_sum(&[first, second, third]) ^ FORMAT;
+        for (sum, digits) in [(short, SHORT_FORMATS), (long, LONG_FORMATS)] {
+            let digit = (sum ^ FORMAT).to_be_bytes()[0];
+            if sum & 0x00ff_ffff < MOST_PARTS && digits.contains(&digit) {
+                return Ok(Some(digit - b'0'));
+            }
         }
-        let differs = long ^ Self::raw_sum(&[first, second, third, short, high]) ^ FORMAT;
-        let version = (differs ^ FORMAT) >> 24;
-        let other = differs & 0x00ff_ffff < MOST_PARTS && (0x33..=0x39).contains(&version);
-        Ok((other && differs >> 24 != 0).then(|| version as u8 - b'0'))
+        Ok(None)
     }
 
     /// Reads the header of the page in the slot of `seq`; none if there is no valid one, or one

@@ -1,4 +1,5 @@
-//! A small model of what a device keeps, and the things a device does with it, for tests of the journal.
+//! A small model of what a device keeps, and the things a device does with it, for tests of the
+//! journal.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::ops::Range;
@@ -20,7 +21,8 @@ pub const KEYS: u16 = 17;
 pub const SMALL: usize = 20;
 pub const LARGE: usize = 112;
 
-/// The kinds of parts a device keeps, in small numbers: progress, waiting patients, tallies (secret), ledgers.
+/// The kinds of parts a device keeps, in small numbers: progress, waiting patients, tallies
+/// (secret), ledgers.
 #[derive(Clone, Debug)]
 pub struct Book {
     pub values: Vec<Vec<u8>>,

@@ -32,6 +32,8 @@ fn overrun_never_makes_another_request() {
             let first = format!("ASSIGN {assigned} {}\n", assigned % 4);
             board.send(first.as_bytes(), 0);
             board.send(format!("\nLOST {m}\n").as_bytes(), 1_300 + u64::from(dice.roll(1_500)));
+            // An empty line ends what the marks of a loss have begun.
+            board.send(b"\n", 30_000);
             let mut done = BTreeSet::new();
             while let Some((line, _)) = board.try_line(REPLY).unwrap() {
                 let line = unsealed(&line);
@@ -45,11 +47,9 @@ fn overrun_never_makes_another_request() {
             }
             let lost = done.contains(&format!("OK {m}"));
             let arms = done.len() - usize::from(lost);
-            assert_eq!(status(&mut board) + u32::from(lost), waiting + arms as u32, "{done:?}");
             assert_eq!(arms, 1, "the first request was received whole");
+            assert_eq!(status(&mut board) + u32::from(lost), waiting + 1, "{done:?}");
             if !lost {
-                board.send(b"\n", 0);
-                while board.try_line(REPLY).unwrap().is_some() {}
                 assert_eq!(unsealed(&board.ask(&format!("LOST {m}"))), format!("OK {m}"));
             }
         }

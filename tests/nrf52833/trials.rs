@@ -198,3 +198,44 @@ fn reply_slots_do_not_depend_on_patients() {
         }
     }
 }
+
+/// 4,096 patients wait; one more is refused. Power cuts in their outcomes and in the recovery lose nobody.
+#[test]
+fn waiting_4096_survive_power_cuts() {
+    const WAITING: u32 = 4096;
+    let mut board = Board::boot(Firmware::Release, 12);
+    board.begin("features=8 patients=10000 epsilon=1");
+    for k in 1..=WAITING {
+        board.assign(k, k % 8);
+    }
+    assert_eq!(board.status("waiting"), WAITING);
+    let full = board.request(&format!("ASSIGN {} 0", WAITING + 1));
+    assert!(full.starts_with("ERR full"), "{full}");
+    let mut resolved = 0;
+    for cut in 1..=6 {
+        board.cut_at(cut * 7, cut % 3 == 0);
+        loop {
+            board.send(format!("{}\n", sealed(&format!("OUTCOME {} 1", resolved + 1))).as_bytes(), 0);
+            match board.try_line(2_000_000) {
+                Ok(reply) => assert!(reply.is_some_and(|(line, _)| line.starts_with("OK "))),
+                Err(_) => break,
+            }
+            resolved += 1;
+        }
+        board.power_up();
+        board.cut_at(cut * 50, false);
+        if board.try_start().is_err() {
+            board.power_up();
+            board.start();
+        }
+        board.never_cut();
+        let waiting = board.status("waiting");
+        assert!(
+            [WAITING - resolved, WAITING - resolved - 1].contains(&waiting),
+            "{waiting}, {resolved} resolved"
+        );
+        board.expect(&format!("OUTCOME {} 1", resolved + 1), &format!("OK {}", resolved + 1));
+        resolved += 1;
+        assert_eq!(board.status("waiting"), WAITING - resolved);
+    }
+}

@@ -203,10 +203,12 @@ fn reply_slots_do_not_depend_on_patients() {
         let first = reply_times(&plan, 17);
         let slots: BTreeSet<u32> = first.iter().map(|time| time / 1000).collect();
         assert!(slots.len() > 1, "else no page was turned: {slots:?}");
-        // 20 ms, and 40 ms more for every page erased, in instructions of 64 ns; the same few follow every time.
-        for (i, time) in first.iter().enumerate() {
-            let beyond = time.abs_diff(first[0]) % (20 * 15_625);
-            assert!(beyond <= 1 || beyond >= 20 * 15_625 - 1, "{design}, request {i}: {time} instructions");
+        for seed in [18, 19] {
+            let second = reply_times(&plan, seed);
+            for (i, (a, b)) in first.iter().zip(&second).enumerate() {
+                // One instruction is what a timer of 62.5 ns can be off by.
+                assert!(a.abs_diff(*b) <= 1, "{design}, seed {seed}, request {i}: {a} and {b} instructions");
+            }
         }
     }
 }

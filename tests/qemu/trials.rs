@@ -66,24 +66,25 @@ fn flash_full_of_noise_is_a_fault_and_nobody_is_assigned() {
     assert!(board.request("ASSIGN 1 0").starts_with("ERR storage"));
 }
 
+/// 64 features and 256 waiting patients, both looks and the report.
 #[test]
-fn sixty_four_features_and_128_waiting_patients_fit_in_16_kb() {
+fn full_capacity_fits_in_16_kb() {
     let mut board = Emulator::boot(Firmware::Release);
-    board.begin("features=64 patients=260 epsilon=1");
-    for k in 1..=128 {
+    board.begin("features=64 patients=400 epsilon=1");
+    for k in 1..=256 {
         board.assign(k, k % 64);
     }
-    assert_eq!(board.status("waiting"), 128);
-    let full = board.request("ASSIGN 129 0");
+    assert_eq!(board.status("waiting"), 256);
+    let full = board.request("ASSIGN 257 0");
     assert!(full.starts_with("ERR full"), "{full}");
-    for k in 1..=128 {
+    for k in 1..=256 {
         board.expect(&format!("OUTCOME {k} 1"), &format!("OK {k}"));
     }
-    for k in 129..=260 {
+    for k in 257..=400 {
         board.assign(k, k % 64);
         board.expect(&format!("LOST {k}"), &format!("OK {k}"));
     }
     // Every outcome is in: the trial closes itself with the look of the second half.
     assert_eq!(board.report().len(), 65);
-    board.print_memory("64 features, 128 waiting, both looks, report");
+    board.print_memory("64 features, 256 waiting, both looks, report");
 }

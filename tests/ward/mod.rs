@@ -1,4 +1,5 @@
-//! A ward for the tests: a folder with a virtual device on a serial line, and the program to run in it.
+//! A ward for the tests: a folder with a virtual device on a serial line, and the program to run in
+//! it.
 
 #![allow(dead_code, reason = "each test file uses the part it needs")]
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]

@@ -50,6 +50,7 @@ impl Board for Microbit {
     type Screen = Matrix<pins::Pin, LED_ROWS, LED_COLUMNS>;
     type Watchdog = watchdog::Dog;
     const ERASE_MICROSECONDS: u32 = model::ERASE_MICROSECONDS;
+    const WORD_MICROSECONDS: u32 = model::WORD_MICROSECONDS;
 }
 
 /// Sets up the board; `None` if that was already done.

@@ -6,8 +6,10 @@ pub use nrf51_pac as pac;
 
 /// Bytes of a flash page.
 pub const FLASH_PAGE: usize = 1024;
-/// For an erase of at most 22.3 ms, the records written into the page (4 ms) and their computation (16 ms).
+/// An erase takes at most 22.3 ms, the computation of a page turn 16 ms.
 pub const ERASE_MICROSECONDS: u32 = 40_000;
+/// A write takes at most 46.3 microseconds; composing, summing and reading back a word about 200.
+pub const WORD_MICROSECONDS: u32 = 300;
 /// Most features of a plan.
 pub const FEATURES: usize = 64;
 /// Most patients who wait for their outcome.

@@ -120,7 +120,7 @@ impl Experiment {
 
     /// All replies of one device to one trial, but for those to the open patient.
     fn run(&self, trial: usize, seed: u64) -> String {
-        let mut board = VirtualBoard::seeded(Flash::in_memory(PAGES), seed);
+        let mut board = VirtualBoard::<64, 256>::seeded(Flash::in_memory(PAGES), seed);
         let mut replies = String::new();
         board.ask(&format!("KEY {}", Hex(&KEY)));
         let plan = format!("PLAN {}", self.plan);

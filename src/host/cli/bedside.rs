@@ -1,7 +1,8 @@
 //! `terminal` for people; `assign`, `outcome`, `lost` and `status` for scripts.
 //!
-//! Scripts use the same [`Bedside`](crate::host::terminal::bedside::Bedside) and log as the screen. A script that died in the middle of an `assign` is run
-//! again with the same code and gets the same patient's arm.
+//! Scripts use the same [`Bedside`](crate::host::terminal::bedside::Bedside) and log as the screen.
+//! A script that died in the middle of an `assign` is run again with the same code and gets the
+//! same patient's arm.
 
 use crate::prelude::*;
 use std::str::FromStr;
@@ -12,7 +13,7 @@ use crate::host::output::say;
 use crate::host::terminal::bedside::{Recorded, failure};
 use crate::host::terminal::screen;
 use crate::host::terminal::trial_file::TrialFile;
-use crate::wire::{NextLook, State};
+use crate::wire::{NextLook, State, Status};
 
 /// `equipoise terminal`
 #[derive(Debug, clap::Args)]
@@ -34,8 +35,8 @@ pub fn terminal(args: &TerminalArgs) -> Result<(), CliError> {
 pub struct AssignArgs {
     /// Patient code, as in the ward's list
     code: String,
-    /// Kind of patient: a name of the trial file, or its place there from 0; for a trial with factors give --NAME LEVEL
-    /// for each factor instead, as in `--sex f --age "65 or over"`
+    /// Kind of patient: a name of the trial file, or its place there from 0; for a trial with
+    /// factors give --NAME LEVEL for each factor instead, as in `--sex f --age "65 or over"`
     #[arg(required_unless_present = "factor")]
     feature: Option<String>,
     /// Level of a factor of the trial file; --NAME LEVEL says the same
@@ -125,7 +126,8 @@ impl OutcomeText {
 pub struct OutcomeArgs {
     /// Patient code, or `#` and the patient's number
     patient: PatientName,
-    /// A label of the trial file or a number; `-` reads it from standard input, so that no process list shows it
+    /// A label of the trial file or a number; `-` reads it from standard input, so that no process
+    /// list shows it
     outcome: OutcomeText,
     /// Print one line of JSON
     #[arg(long)]
@@ -205,42 +207,74 @@ pub struct StatusArgs {
 pub fn status(args: &StatusArgs) -> Result<(), CliError> {
     let mut client = args.device.client();
     let hello = client.connect().map_err(CliError::no_device)?;
+    let port = client.port().unwrap_or_default().to_owned();
+    let state = hello.state.name();
+    let key = hello.custody.map(|(key, _)| key);
+    let left = hello.custody.map(|(_, left)| left);
     if matches!(hello.state, State::Blank | State::Fault | State::Foreign) {
-        let (port, state) = (client.port().unwrap_or_default(), hello.state.name());
+        let left = left.map(|left| left.to_string());
         say(&if args.json {
-            format!("{}\n", serde_json::json!({ "state": state, "version": hello.version }))
+            let line = serde_json::json!({
+                "state": state, "version": hello.version, "key_set": key, "epsilon_left": left,
+            });
+            format!("{line}\n")
         } else {
-            format!("{port}: {state}\n")
+            let key = match key {
+                Some(true) => ", a custodian's key is set",
+                Some(false) => ", no custodian's key is set",
+                None => "",
+            };
+            let left = left.map_or(String::new(), |left| format!(", lifetime budget left: epsilon {left}"));
+            format!("{port}: {state}{key}{left}\n")
         });
         return Ok(());
     }
     let status = client.status().map_err(failure)?;
+    say(&if args.json { as_json(&status, state, &hello.version) } else { in_words(&status, &port, state) });
+    Ok(())
+}
+
+fn as_json(status: &Status, state: &str, version: &str) -> String {
     let next = match status.next_look {
-        NextLook::After(patient) => Some(patient),
+        NextLook::After(resolved) => Some(resolved),
         NextLook::AtClose | NextLook::None => None,
     };
-    say(&if args.json {
-        let line = serde_json::json!({
-            "state": hello.state.name(), "version": hello.version, "design": status.design.name(),
-            "patients": status.patients, "assigned": status.assigned, "unresolved": status.waiting,
-            "phase": status.phase.name(), "looks": status.looks, "next_look": next,
-        });
-        format!("{line}\n")
-    } else {
-        format!(
-            "{}: design {}, patient {} of {}, {} waiting for an outcome, phase {}, {} looks, next look {}\n",
-            client.port().unwrap_or_default(),
-            status.design,
-            status.assigned,
-            status.patients,
-            status.waiting,
-            status.phase.name(),
-            status.looks,
-            next.map_or_else(
-                || status.next_look.to_string(),
-                |patient| format!("after {patient} resolved patients")
-            ),
-        )
+    let line = serde_json::json!({
+        "state": state, "version": version, "trial": status.name.id.to_string(),
+        "digest": status.name.file.to_string(), "design": status.design.name(), "patients": status.patients,
+        "assigned": status.assigned, "resolved": status.resolved, "waiting": status.waiting,
+        "capacity": status.capacity, "phase": status.phase.name(), "looks": status.looks, "next_look": next,
+        "epsilon_spent": status.spent.to_string(), "epsilon_left": status.left.to_string(),
     });
-    Ok(())
+    format!("{line}\n")
+}
+
+fn in_words(status: &Status, port: &str, state: &str) -> String {
+    let next = match status.next_look {
+        NextLook::After(resolved) => format!("after {resolved} resolved patients"),
+        NextLook::AtClose => "at the close".to_owned(),
+        NextLook::None => "none".to_owned(),
+    };
+    let Status {
+        name,
+        design,
+        patients,
+        assigned,
+        resolved,
+        waiting,
+        capacity,
+        phase,
+        looks,
+        spent,
+        left,
+        ..
+    } = status;
+    format!(
+        "{port}: {state}\n  trial     {}, digest {}\n  design    {design}, phase {}\n  patients  {assigned} of \
+         {patients}, {resolved} resolved, {waiting} waiting, room for {capacity}\n  looks     {looks}, next {next}\n  \
+         epsilon   {spent} spent in the device's lifetime, {left} left\n",
+        name.id,
+        name.file,
+        phase.name()
+    )
 }

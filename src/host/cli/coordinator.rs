@@ -1,4 +1,5 @@
-//! `waiting`, `list`, `show` and `note`: what a coordinator reads from the log and adds to it. No device is needed.
+//! `waiting`, `list`, `show` and `note`: what a coordinator reads from the log and adds to it. No
+//! device is needed.
 
 use crate::prelude::*;
 use std::path::PathBuf;
@@ -8,12 +9,13 @@ use jiff::Timestamp;
 use super::error::CliError;
 use super::session::{OperatorArgs, PatientName, TrialArgs};
 use crate::host::output::{say, write_file};
-use crate::host::terminal::bedside::{check_note, same_trial};
+use crate::host::terminal::bedside::check_note;
 use crate::host::terminal::failure::Failure;
 use crate::host::terminal::log::{self, Event, Log, NoteKind};
 use crate::host::terminal::place;
 use crate::host::terminal::register::{Patient, Register};
 use crate::host::terminal::text::csv;
+use crate::host::terminal::tie::same_trial;
 use crate::host::terminal::trial_file::TrialFile;
 
 /// Which log, of which trial.

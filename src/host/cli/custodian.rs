@@ -81,14 +81,17 @@ pub fn provision(args: &ProvisionArgs) -> Result<(), CliError> {
     let name = begun.trial;
     let answered = format!("OK trial={name} claim={}", begun.claim.name());
     args.custodian.note(&Request::Plan { plan: trial.plan, file }.to_string(), &answered)?;
-    if let Err(error) = keep_copy(&args.trial) {
+    if let Err(error) = keep_copy(&args.trial, file) {
         eprintln!("equipoise: no copy of the trial file was kept ({error}): name it with --trial");
     }
     let claim = match begun.claim {
         Claim::Pure => "private by proof: no patient costs more than epsilon, delta = 0",
         Claim::Unproven => "privacy NOT proven",
     };
-    say(&format!("The trial {:?} has begun.\n  {}\n  trial {name}, {claim}\n", trial.title, trial.plan));
+    say(&format!(
+        "The trial {:?} has begun.\n  {}\n  trial {name}, digest {file}\n  {claim}\n",
+        trial.title, trial.plan
+    ));
     if begun.claim == Claim::Unproven {
         say(&format!("{DP_CONSE_NOTE}\n"));
     }
@@ -96,10 +99,11 @@ pub fn provision(args: &ProvisionArgs) -> Result<(), CliError> {
 }
 
 /// Keeps the trial file for terminals on this machine.
-fn keep_copy(trial: &Path) -> Result<(), CliError> {
-    let copy = place::trial()?;
-    let folder = copy.parent().map_or(Ok(()), std::fs::create_dir_all);
-    folder.and_then(|()| std::fs::copy(trial, &copy)).map_err(|error| Failure::file(&copy, &error))?;
+fn keep_copy(trial: &Path, digest: FileDigest) -> Result<(), CliError> {
+    for copy in [place::trial_copy(digest)?, place::trial()?] {
+        let folder = copy.parent().map_or(Ok(()), std::fs::create_dir_all);
+        folder.and_then(|()| std::fs::copy(trial, &copy)).map_err(|error| Failure::file(&copy, &error))?;
+    }
     Ok(())
 }
 
@@ -138,10 +142,10 @@ pub fn close(args: &CloseArgs) -> Result<(), CliError> {
 
 /// What a close does, in words.
 fn closing(status: &Status) -> String {
-    let Status { patients, assigned, waiting: unresolved, .. } = status;
+    let Status { patients, assigned, waiting, .. } = status;
     let mut text = format!(
         "Closing the trial cannot be taken back. Enrolled: {assigned} of {patients} patients. \
-         Waiting for an outcome: {unresolved}; they will count as lost.\n"
+         Waiting for an outcome: {waiting}; they will count as lost.\n"
     );
     if assigned < patients {
         let rest = patients.saturating_sub(*assigned);
@@ -184,7 +188,7 @@ pub fn erase(args: &EraseArgs) -> Result<(), CliError> {
     let mut client = args.custodian.device.client();
     let status = trial_on(&mut client)?;
     let running = state(&mut client)? != State::Closed;
-    let Status { patients, assigned, waiting: unresolved, .. } = status;
+    let Status { patients, assigned, waiting, .. } = status;
     let loss = if running {
         "The trial is still RUNNING: all its outcomes and any estimate will be gone"
     } else {
@@ -192,7 +196,7 @@ pub fn erase(args: &EraseArgs) -> Result<(), CliError> {
     };
     let consequences = format!(
         "Erasing the trial cannot be taken back. Enrolled: {assigned} of {patients} patients. Waiting for an outcome: \
-         {unresolved}. {loss}. The privacy it spent stays spent.\n"
+         {waiting}. {loss}. The privacy it spent stays spent.\n"
     );
     if !args.yes {
         return Err(CliError::usage(format!("{consequences}Nothing was done. To erase the trial: --yes")));

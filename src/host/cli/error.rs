@@ -96,7 +96,8 @@ impl From<LogError> for CliError {
     }
 }
 
-/// The exit code of a command. An error goes to standard error, with `json` also to standard output as an object.
+/// The exit code of a command. An error goes to standard error, with `json` also to standard output
+/// as an object.
 #[must_use]
 pub fn finish(result: Result<(), CliError>, json: bool) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };

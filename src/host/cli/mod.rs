@@ -1,4 +1,5 @@
-//! The command line: every subcommand with its arguments, one error type and one map of exit codes ([`error`]).
+//! The command line: every subcommand with its arguments, one error type and one map of exit codes
+//! ([`error`]).
 
 pub mod bedside;
 pub mod check;
@@ -27,7 +28,8 @@ use error::{CliError, finish};
 
 /// A bedside randomizer for clinical trials: adaptive, and private by proof.
 ///
-/// Without a subcommand it runs a virtual device with the bedside screen, or the demonstration if there is no terminal.
+/// Without a subcommand it runs a virtual device with the bedside screen, or the demonstration if
+/// there is no terminal.
 ///
 /// Exit codes: 0 done, 1 refused by the device or the log, 2 usage, 3 no device.
 #[derive(Parser)]
@@ -146,8 +148,8 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Writes `assign CODE --sex f` as `assign CODE --factor sex=f`: the options named after factors depend on the trial
-/// file, so they cannot be declared.
+/// Writes `assign CODE --sex f` as `assign CODE --factor sex=f`: the options named after factors
+/// depend on the trial file, so they cannot be declared.
 fn with_factors(args: Vec<OsString>) -> Vec<OsString> {
     let command = Cli::command();
     let assign =

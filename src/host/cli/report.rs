@@ -10,6 +10,7 @@ use crate::host::terminal::bedside::failure;
 use crate::host::terminal::failure::Failure;
 use crate::host::terminal::keys::Key;
 use crate::host::terminal::report::{self, Effects, Format};
+use crate::host::terminal::tie::same_file;
 use crate::wire::FileDigest;
 
 /// `equipoise report`
@@ -41,16 +42,27 @@ pub struct ReportArgs {
 /// # Errors
 /// No report yet, a wrong MAC, a file that exists, or no device.
 pub fn report(args: &ReportArgs) -> Result<(), CliError> {
-    let trial = match args.trial.read() {
+    let mut client = args.device.client();
+    let trial = match args.trial.read_for(&mut client) {
         Ok(trial) => Some(trial),
         // Without a trial file features go by their numbers. One that was named must be good.
         Err(_) if args.trial.trial.is_none() && !args.verify => None,
         Err(error) => return Err(error),
     };
     let key = args.key_file.as_deref().filter(|_| args.verify).map(Key::read).transpose()?;
-    let mut client = args.device.client();
     let report = client.report().map_err(failure)?;
     let status = client.status().map_err(failure)?;
+    if report.trial != status.name.id {
+        return Err(CliError::refused(format!(
+            "the report is of trial {}, the device holds trial {}: do not trust it",
+            report.trial, status.name.id
+        )));
+    }
+    // Names of another trial file would be worse than none.
+    let trial = match trial.map(|trial| same_file(&trial, &status).map(|()| trial)).transpose() {
+        Err(error) if args.trial.trial.is_some() || args.verify => return Err(error.into()),
+        other => other.ok().flatten(),
+    };
     let verified = key
         .zip(trial.as_ref())
         .map(|(key, trial)| key.signed(&trial.plan, FileDigest(trial.digest()), &report));

@@ -1,6 +1,7 @@
 //! Arguments that several commands share: device, trial file, log, operator, patient.
 
 use crate::prelude::*;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -52,6 +53,17 @@ impl TrialArgs {
         }
         Err(CliError::usage("no trial was provisioned from this machine: name its file with --trial"))
     }
+
+    /// The same, but by default the copy of the trial file that the device was provisioned with.
+    ///
+    /// # Errors
+    /// There is none, or it is not valid.
+    pub fn read_for(&self, client: &mut Client) -> Result<TrialFile, CliError> {
+        let named = self.trial.is_some();
+        let digest = if named { None } else { client.connect().ok().and_then(|hello| hello.trial) };
+        let copy = digest.and_then(|name| place::trial_copy(name.file).ok()).filter(|copy| copy.exists());
+        copy.map_or_else(|| self.read(), |copy| Ok(TrialFile::read(&copy)?))
+    }
 }
 
 /// Who works at the terminal.
@@ -86,6 +98,9 @@ pub struct SessionArgs {
     /// Log of this terminal; by default one for the trial in the data folder
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// Tie a log of an earlier version, which names no trial, to the trial on the device
+    #[arg(long)]
+    tie_log: bool,
     #[command(flatten)]
     operator: OperatorArgs,
 }
@@ -96,10 +111,28 @@ impl SessionArgs {
     /// # Errors
     /// The trial file or the log cannot be used.
     pub fn open(&self) -> Result<Bedside, CliError> {
-        let trial = self.trial.read()?;
+        let mut client = self.device.client();
+        let trial = self.trial.read_for(&mut client)?;
         let log = self.log.clone().map_or_else(|| place::log(&trial), Ok)?;
-        Ok(Bedside::open(self.device.client(), trial, &log, &self.operator.name()?)?)
+        let mut bedside = Bedside::open(client, trial, &log, &self.operator.name()?)?;
+        if bedside.is_untied() && (self.tie_log || confirmed(&bedside.tie_question()?)?) {
+            bedside.tie()?;
+        }
+        Ok(bedside)
     }
+}
+
+/// Asks a person at a terminal; a script is not asked, and nothing is confirmed.
+fn confirmed(question: &str) -> Result<bool, CliError> {
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Ok(false);
+    }
+    eprint!("{}\nType yes to go on: ", text::escaped(question));
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .map_err(|error| CliError::usage(format!("standard input: {error}")))?;
+    Ok(answer.trim() == "yes")
 }
 
 /// How a command names a patient: by code, or by `#` and the number.

@@ -1,12 +1,14 @@
 //! The unix side of [`super`].
 
-use std::fs::{File, OpenOptions};
+use crate::prelude::*;
+use std::format;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with};
 use serial2::SerialPort;
 
 /// Connection to a virtual device or an emulator on this machine.
@@ -14,12 +16,16 @@ pub type LocalStream = std::os::unix::net::UnixStream;
 
 /// Permission bits of everybody but the owner.
 const OTHERS: u32 = 0o077;
+/// Permission bits of a private file.
+const PRIVATE: u32 = 0o600;
+/// All permission bits.
+const PERMISSIONS: u32 = 0o7777;
 /// The user id of the system's administrator.
 const ROOT: u32 = 0;
 
 /// A file made with these options can be read by its owner only.
 pub fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
-    options.mode(0o600)
+    options.mode(PRIVATE)
 }
 
 /// The permission bits of a file that others can read or write.
@@ -29,6 +35,64 @@ pub fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
 pub fn open_to_others(path: &Path) -> io::Result<Option<u32>> {
     let mode = std::fs::metadata(path)?.mode() & 0o777;
     Ok((mode & OTHERS != 0).then_some(mode))
+}
+
+/// Options that open a file itself: a link is not followed, a pipe does not block.
+pub fn plainly(options: &mut OpenOptions) -> &mut OpenOptions {
+    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
+}
+
+/// Gives a file a name that nothing else has, and makes that durable.
+///
+/// # Errors
+/// The name is taken, or the system refused.
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?;
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Tells a file from all others: device and inode.
+pub fn identity(found: &Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
+}
+
+/// Whether a file is a regular file with one name that only the caller may read and write. If not:
+/// what it is, and what is allowed.
+///
+/// # Errors
+/// A sentence about the file, without subject.
+pub fn private(found: &Metadata) -> Result<(), String> {
+    let kind = found.file_type();
+    let what = if kind.is_file() {
+        None
+    } else if kind.is_symlink() {
+        Some("is a symbolic link; name the file it leads to")
+    } else if kind.is_dir() {
+        Some("is a folder; name a file")
+    } else if kind.is_fifo() {
+        Some("is a pipe; name a regular file")
+    } else if kind.is_socket() {
+        Some("is a socket; name a regular file")
+    } else {
+        Some("is a device; name a regular file")
+    };
+    if let Some(what) = what {
+        return Err(what.to_owned());
+    }
+    let (owner, caller) = (found.uid(), rustix::process::geteuid().as_raw());
+    if owner != caller {
+        return Err(format!("belongs to user {owner}; it must belong to user {caller}, who runs the device"));
+    }
+    let mode = found.mode() & PERMISSIONS;
+    if mode != PRIVATE {
+        return Err(format!("has mode {mode:04o}; allowed: {PRIVATE:04o}, nobody else may read or write it"));
+    }
+    match found.nlink() {
+        1 => Ok(()),
+        0 => Err("was deleted".to_owned()),
+        names => Err(format!("has {names} names (hard links); allowed: one")),
+    }
 }
 
 /// Writes all bytes at a place of a file.

@@ -1,9 +1,10 @@
 //! The Windows side of [`super`].
 
-use std::fs::{File, OpenOptions};
+use crate::prelude::*;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::net::{Ipv4Addr, TcpStream};
-use std::os::windows::fs::FileExt as _;
+use std::os::windows::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 
 use serial2::SerialPort;
@@ -22,6 +23,35 @@ pub fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
 /// There is no such file.
 pub fn open_to_others(path: &Path) -> io::Result<Option<u32>> {
     std::fs::metadata(path).map(|_| None)
+}
+
+/// Nothing to add: Windows follows no link that a user without privileges could make.
+pub fn plainly(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+/// Gives a file a name that nothing else has.
+///
+/// # Errors
+/// The name is taken, or the system refused.
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    if to.exists() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    std::fs::rename(from, to)
+}
+
+/// Tells a file from one that replaced it: the time it was made.
+pub fn identity(found: &Metadata) -> u64 {
+    found.creation_time()
+}
+
+/// Whether a file is a regular file; who can read it is decided by its folder.
+///
+/// # Errors
+/// A sentence about the file, without subject.
+pub fn private(found: &Metadata) -> Result<(), String> {
+    if found.is_file() { Ok(()) } else { Err("is no regular file; name one".to_owned()) }
 }
 
 /// Writes all bytes at a place of a file.

@@ -5,20 +5,22 @@
 //! 2. the device is asked `ASSIGN number feature tag`, the same line again until it answers;
 //! 3. the log gets the arm; only then does the caller see it.
 //!
-//! So whenever the terminal dies, the next one finds in the log either nothing (nothing was asked), or a pending
-//! enrolment, which it asks again with the same line and so gets the same arm, or the arm. A code is enrolled
-//! once. While an enrolment is pending no other begins.
+//! So whenever the terminal dies, the next one finds in the log either nothing (nothing was asked),
+//! or a pending enrolment, which it asks again with the same line and so gets the same arm, or the
+//! arm. A code is enrolled once. While an enrolment is pending no other begins.
 //!
-//! **Two terminals on one device.** A refusal ends an enrolment if it is certain that the device did not take the
-//! request: only one copy of it was sent, or no patient after this number was assigned, for then the device compared
-//! the tag. If the number went to another terminal's patient, the enrolment begins anew with the next number.
-//! Otherwise (a copy got no answer, and another terminal has gone on since) the arm cannot be known any more; the
-//! log says `unclear`, and the code stays used.
+//! **Two terminals on one device.** A refusal ends an enrolment if it is certain that the device
+//! did not take the request: only one copy of it was sent, or no patient after this number was
+//! assigned, for then the device compared the tag. If the number went to another terminal's
+//! patient, the enrolment begins anew with the next number. Otherwise (a copy got no answer, and
+//! another terminal has gone on since) the arm cannot be known any more; the log says `unclear`,
+//! and the code stays used.
 //!
-//! **Outcomes** are sent, never stored: the log learns that one was recorded. The device acknowledges a repeat like
-//! the first copy, so [`Bedside`] compares the public number of resolved patients before and after: if it did not
-//! grow, the device had an outcome or a loss on record already and nothing changed. Without an answer nothing is logged
-//! and the patient stays on the list; sending the outcome again is safe.
+//! **Outcomes** are sent, never stored: the log learns that one was recorded. The device
+//! acknowledges a repeat like the first copy, so [`Bedside`] compares the public number of resolved
+//! patients before and after: if it did not grow, the device had an outcome or a loss on record
+//! already and nothing changed. Without an answer nothing is logged and the patient stays on the
+//! list; sending the outcome again is safe.
 
 use crate::prelude::*;
 use std::path::Path;
@@ -29,6 +31,7 @@ use super::failure::{Failure, in_words};
 use super::log::{Entry, Event, Log, NoteKind};
 use super::register::{Patient, Pending, Register};
 use super::text;
+use super::tie::{self, same_trial};
 use super::trial_file::TrialFile;
 use crate::design::Arm;
 use crate::trial::Phase;
@@ -74,12 +77,7 @@ impl Bedside {
         let (log, entries) = Log::open(log, operator)?;
         let register = Register::read(&entries);
         same_trial(&register, &trial, log.path())?;
-        let (title, plan) = (trial.title.clone(), trial.plan.to_string());
-        let mut bedside = Self { client, log, register, trial };
-        if bedside.register.opened().is_none() {
-            bedside.note(Event::Opened { title, plan })?;
-        }
-        Ok(bedside)
+        Ok(Self { client, log, register, trial })
     }
 
     /// Who is enrolled, who waits.
@@ -145,35 +143,89 @@ impl Bedside {
     /// A name that is not allowed, or the disk refused.
     pub fn switch_operator(&mut self, operator: &str) -> Result<(), Failure> {
         text::check("operator", operator, MAX_OPERATOR).map_err(Failure::Usage)?;
+        self.begun()?;
         let entry = self.log.switch_operator(operator.trim())?;
         self.register.apply(&entry);
         Ok(())
     }
 
-    /// The public facts, if the device runs the trial of the trial file and of the log.
+    /// The public facts, if the device runs the trial of the trial file and of the log. A new log
+    /// begins here.
     ///
     /// # Errors
-    /// No device, no trial, or another one.
+    /// No device, no trial, another one, or a log of an earlier version that is not tied to a
+    /// device yet.
     pub fn status(&mut self) -> Result<Status, Failure> {
         let status = self.client.status().map_err(failure)?;
-        let plan = &self.trial.plan;
-        if (status.design, status.patients) != (plan.design(), plan.patients()) {
-            return Err(Failure::Usage(format!(
-                "the device runs another trial (design {}, {} patients) than the trial file (design {}, {} patients)",
-                status.design,
-                status.patients,
-                plan.design(),
-                plan.patients()
-            )));
+        tie::same_file(&self.trial, &status)?;
+        match self.register.opened().map(|opened| opened.trial.clone()) {
+            None => {
+                let (title, plan) = (self.trial.title.clone(), self.trial.plan.to_string());
+                let (trial, file) = (Some(status.name.id.to_string()), Some(status.name.file.to_string()));
+                self.note(Event::Opened { title, plan, trial, file })?;
+            }
+            Some(Some(id)) if id == status.name.id.to_string() => {}
+            Some(Some(id)) => {
+                return Err(Failure::Usage(format!(
+                    "the log {} is of trial {id}, the device holds trial {}: nothing was sent; name the log of this \
+                     device with --log",
+                    self.log.path().display(),
+                    status.name.id
+                )));
+            }
+            Some(None) => {
+                return Err(Failure::Usage(format!(
+                    "the log {} was begun by an earlier version and does not say which device it is of: nothing was \
+                     sent; if it is the log of trial {}, say so with --tie-log",
+                    self.log.path().display(),
+                    status.name.id
+                )));
+            }
         }
         let known = self.register.last_number();
         if status.assigned < known {
             return Err(Failure::Usage(format!(
-                "the log knows patient number {known}, the device has assigned {} only: the log is of another or an erased trial; move it away or choose another with --log",
+                "the log knows patient number {known}, the device has assigned {} only: the log is of another trial; \
+                 move it away or choose another with --log",
                 status.assigned
             )));
         }
         Ok(status)
+    }
+
+    /// Whether the log was begun by an earlier version and is not tied to a device yet.
+    #[must_use]
+    pub fn is_untied(&self) -> bool {
+        self.register.opened().is_some_and(|opened| opened.trial.is_none())
+    }
+
+    /// What a person is asked before an old log is tied to the device.
+    ///
+    /// # Errors
+    /// No device, or another trial.
+    pub fn tie_question(&mut self) -> Result<String, Failure> {
+        let status = self.client.status().map_err(failure)?;
+        tie::same_file(&self.trial, &status)?;
+        Ok(format!(
+            "The log {} was begun by an earlier version and does not say which device it is of.\n\
+             Its last patient is number {}; the device holds trial {} with {} patients.\n\
+             Is this the log of this device? A wrong answer would put outcomes on other patients.",
+            self.log.path().display(),
+            self.register.last_number(),
+            status.name.id,
+            status.assigned
+        ))
+    }
+
+    /// Writes into an old log that it is of the trial on the device.
+    ///
+    /// # Errors
+    /// No device, or another trial.
+    pub fn tie(&mut self) -> Result<(), Failure> {
+        let status = self.client.status().map_err(failure)?;
+        tie::same_file(&self.trial, &status)?;
+        let (trial, file) = (status.name.id.to_string(), status.name.file.to_string());
+        self.note(Event::Tied { trial, file }).map(drop)
     }
 
     /// Asks again for the arm of an enrolment that has no answer yet, if there is one.
@@ -189,7 +241,8 @@ impl Bedside {
         }
     }
 
-    /// Writes to the log that a person confirmed an enrolment, before anything is asked of the device.
+    /// Writes to the log that a person confirmed an enrolment, before anything is asked of the
+    /// device.
     ///
     /// # Errors
     /// A bad or used code, or the disk refused.
@@ -197,6 +250,7 @@ impl Bedside {
         let code = self.check(code, feature)?;
         let feature_name = self.trial.feature_name(feature);
         self.unused(&code)?;
+        self.begun()?;
         self.note(Event::Wanted { code, feature, feature_name }).map(drop)
     }
 
@@ -208,6 +262,11 @@ impl Bedside {
         let Some(wanted) = self.register.wanted() else { return Ok(()) };
         let (code, why) = (wanted.code.clone(), why.to_owned());
         self.note(Event::Dropped { code, why }).map(drop)
+    }
+
+    /// The log has its first line, with the trial's id; a new log needs the device for it.
+    fn begun(&mut self) -> Result<(), Failure> {
+        if self.register.opened().is_none() { self.status().map(drop) } else { Ok(()) }
     }
 
     /// The checked form of a code, if the trial has such a feature.
@@ -240,7 +299,8 @@ impl Bedside {
                 Some(patient) if folded(&patient.code) == folded(&code) && patient.feature == feature => {
                     return Ok(patient);
                 }
-                // The device keeps the feature it was asked for first, and must not compare it with a repeat's.
+                // The device keeps the feature it was asked for first, and must not compare it with
+                // a repeat's.
                 Some(patient) if folded(&patient.code) == folded(&code) => {
                     let [kept, typed] =
                         [pending.feature, feature].map(|feature| self.trial.feature_name(feature));
@@ -261,8 +321,8 @@ impl Bedside {
     fn begin(&mut self, code: &str, feature: u8) -> Result<Patient, Failure> {
         loop {
             let status = self.status()?;
-            if status.phase == Phase::Closed {
-                return Err(Failure::Refused(in_words(Word::Closed, "")));
+            if let Some(why) = no_room(&status) {
+                return Err(Failure::Refused(why));
             }
             let tag = getrandom::u32().map_err(|error| Failure::Usage(format!("no randomness: {error}")))?;
             let pending = Pending { code: code.to_owned(), number: status.assigned + 1, feature, tag };
@@ -315,7 +375,8 @@ impl Bedside {
         }
     }
 
-    /// Was a patient after this number assigned? If not, the device compared the tag, or has not come to the number.
+    /// Was a patient after this number assigned? If not, the device compared the tag, or has not
+    /// come to the number.
     fn has_gone_on(&mut self, number: u32, detail: &str) -> Result<bool, Failure> {
         let expected = detail.strip_prefix("expected=").and_then(|expected| expected.parse::<u32>().ok());
         Ok(match expected {
@@ -405,18 +466,21 @@ pub fn check_note(text: &str) -> Result<(), String> {
     text::check("note", text, MAX_NOTE)
 }
 
-/// Checks that a log is of this trial; a log without a first line is.
-///
-/// # Errors
-/// It is of another trial; both are named.
-pub fn same_trial(register: &Register, trial: &TrialFile, log: &Path) -> Result<(), Failure> {
-    let (title, plan) = (&trial.title, trial.plan.to_string());
-    match register.opened() {
-        Some((other, other_plan)) if (other, other_plan) != (title, &plan) => Err(Failure::Usage(format!(
-            "the log {} is of another trial: {other:?} with {other_plan}, not {title:?} with {plan}",
-            log.display()
-        ))),
-        _ => Ok(()),
+/// Why the device cannot take another patient now.
+#[must_use]
+pub fn no_room(status: &Status) -> Option<String> {
+    let Status { phase, assigned, patients, waiting, capacity, .. } = status;
+    if *phase == Phase::Closed {
+        Some("the trial is closed: nobody is enrolled any more".to_owned())
+    } else if assigned >= patients {
+        Some(format!("all {patients} patients of the plan are enrolled"))
+    } else if waiting >= capacity {
+        Some(format!(
+            "{waiting} patients wait for their outcome, and the device has room for {capacity}: record an outcome or a \
+             loss first"
+        ))
+    } else {
+        None
     }
 }
 

@@ -24,8 +24,9 @@ use crate::wire::{
     Stored, TrialId, TrialName, Word, protocol_of,
 };
 
-/// How long one copy of a request waits for its answer.
-const PATIENCE: Duration = Duration::from_millis(1000);
+/// How long one copy of a request waits for its answer. A look on a micro:bit v1 takes up to 1.5 seconds; four copies
+/// outlast an `ERASE` of every page on the v2, 8 seconds.
+const PATIENCE: Duration = Duration::from_millis(2500);
 /// How often a request is sent before the device counts as silent.
 const TRIES: u32 = 4;
 /// Bytes of one read.

@@ -1,9 +1,9 @@
 //! Patient codes: what the ward calls a patient.
 //!
-//! Two codes are the same if they differ only in case or in blanks around them ([`folded`]). Every code has 1 to 24
-//! letters, digits, `-`, `_`, `.` or `/`. A trial file may ask for more ([`CodeRule`]): `code` is a regular expression
-//! for the whole code, `code-check` a check digit, which is the last digit of the code and covers all digits
-//! before it.
+//! Two codes are the same if they differ only in case or in blanks around them ([`folded`]). Every
+//! code has 1 to 24 letters, digits, `-`, `_`, `.` or `/`. A trial file may ask for more
+//! ([`CodeRule`]): `code` is a regular expression for the whole code, `code-check` a check digit,
+//! which is the last digit of the code and covers all digits before it.
 
 use crate::prelude::*;
 use regex_lite::Regex;

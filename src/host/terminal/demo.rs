@@ -1,8 +1,10 @@
-//! `equipoise demo`: a whole trial from the first patient to the report, end to end over a device's serial line.
+//! `equipoise demo`: a whole trial from the first patient to the report, end to end over a device's
+//! serial line.
 //!
-//! Patients are simulated; everything else is real: the device (virtual, or the firmware under QEMU), the line with
-//! its checksums and tags, the terminal's client and log. Outcomes come late, some never. In the first half the power
-//! fails in the middle of an enrolment. The truth that the estimates are held against is known to the simulation only.
+//! Patients are simulated; everything else is real: the device (virtual, or the firmware under
+//! QEMU), the line with its checksums and tags, the terminal's client and log. Outcomes come late,
+//! some never. In the first half the power fails in the middle of an enrolment. The truth that the
+//! estimates are held against is known to the simulation only.
 
 use crate::prelude::*;
 use std::collections::BTreeMap;
@@ -33,7 +35,8 @@ const TRUTH: [[f64; 2]; 4] = [[0.35, 0.65], [0.30, 0.60], [0.45, 0.55], [0.60, 0
 const LATEST: u64 = 60;
 /// One outcome in this many never comes.
 const LOST_ONE_IN: u64 = 20;
-/// Patients when none are named: on the virtual board as the trial file says; the emulated one is slower.
+/// Patients when none are named: on the virtual board as the trial file says; the emulated one is
+/// slower.
 const QEMU_PATIENTS: u32 = 1000;
 
 /// An emulated board on a busy machine takes its time to boot.
@@ -176,7 +179,8 @@ fn tell(patient: u32, what: &str) {
 struct Ward {
     bedside: Bedside,
     chance: Xoshiro256PlusPlus,
-    /// Outcomes on their way: who comes in before whom, and what then happens (`None`: nothing ever).
+    /// Outcomes on their way: who comes in before whom, and what then happens (`None`: nothing
+    /// ever).
     due: BTreeMap<u64, Vec<(u32, Option<u16>)>>,
     worse: u32,
     last: (Phase, u32),

@@ -1,8 +1,9 @@
 //! Kinds of patient by factors: properties such as sex or age group, each with its levels.
 //!
-//! The device knows features by number only. With factors the features are all combinations of levels, the last
-//! factor counting fastest: `sex = [f, m]` and `age = [under 65, 65 or over]` give the features `f, under 65`,
-//! `f, 65 or over`, `m, under 65`, `m, 65 or over`. A flat list of kinds is one factor without a name.
+//! The device knows features by number only. With factors the features are all combinations of
+//! levels, the last factor counting fastest: `sex = [f, m]` and `age = [under 65, 65 or over]` give
+//! the features `f, under 65`, `f, 65 or over`, `m, under 65`, `m, 65 or over`. A flat list of
+//! kinds is one factor without a name.
 
 use crate::prelude::*;
 
@@ -119,7 +120,8 @@ impl Factors {
     /// The feature with these levels by name, one a factor, in any order.
     ///
     /// # Errors
-    /// A factor or level that is not in the trial file, given twice, or missing, and what is allowed.
+    /// A factor or level that is not in the trial file, given twice, or missing, and what is
+    /// allowed.
     pub fn named(&self, given: &[(String, String)]) -> Result<u8, String> {
         let known = || self.0.iter().map(|factor| factor.name.as_str()).collect::<Vec<_>>().join(", ");
         if !self.are_named() {

@@ -1,7 +1,8 @@
 //! The custodian's key: 32 random bytes as hex digits in a file that only its owner can read.
 //!
-//! A key is read from its file and goes to the device once, when it is provisioned; after that only proofs of it
-//! travel. It stands on no command line and in no log, and has no `Debug` that would show it.
+//! A key is read from its file and goes to the device once, when it is provisioned; after that only
+//! proofs of it travel. It stands on no command line and in no log, and has no `Debug` that would
+//! show it.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -78,7 +79,8 @@ impl Key {
         self.key().proof(nonce, trial, request.to_string().as_bytes())
     }
 
-    /// Whether this is the report of a trial with this plan and trial file, as the device signed it.
+    /// Whether this is the report of a trial with this plan and trial file, as the device signed
+    /// it.
     #[must_use]
     pub fn signed(&self, plan: &Plan, file: FileDigest, report: &Report) -> bool {
         let name = TrialName { id: report.trial, file };

@@ -6,22 +6,25 @@
 //! {"hash":"<64 hex>","line":7,"time":"2026-11-16T08:30:12.123Z","operator":"..","event":"..",..}
 //! ```
 //!
-//! where `hash` is SHA-256 of the hash of the line before (for the first line the text [`GENESIS`]) followed by
-//! every byte of the line behind `"<hash>",`. So a changed byte, a dropped or moved line breaks the chain at
-//! that line. Beside the log lies `FILE.head` with the number of lines and the last hash: it shows lines
-//! dropped at the end, which a chain alone cannot.
+//! where `hash` is SHA-256 of the hash of the line before (for the first line the text [`GENESIS`])
+//! followed by every byte of the line behind `"<hash>",`. So a changed byte, a dropped or moved
+//! line breaks the chain at that line. Beside the log lies `FILE.head` with the number of lines and
+//! the last hash: it shows lines dropped at the end, which a chain alone cannot.
 //!
-//! **Order.** A line is on the disk (`fsync`) before [`Log::append`] returns; only then does the terminal act on
-//! it or show it. The head follows the line, so after a crash the log may be ahead of its head, never behind.
-//! A crash can also leave a torn last line, one without a line feed: nothing was done on its strength, and
-//! [`Log::open`] cuts it off and says so in the next line. Anything else wrong is refused, not repaired.
+//! **Order.** A line is on the disk (`fsync`) before [`Log::append`] returns; only then does the
+//! terminal act on it or show it. The head follows the line, so after a crash the log may be ahead
+//! of its head, never behind. A crash can also leave a torn last line, one without a line feed:
+//! nothing was done on its strength, and [`Log::open`] cuts it off and says so in the next line.
+//! Anything else wrong is refused, not repaired.
 //!
-//! **What is found.** Every change of a byte, every line dropped (the last too), doubled or moved, by accident
-//! or by hand. Not found: somebody who may write both files and computes all hashes anew. Against that, write
-//! down the last hash from time to time (`log verify` prints it) and hand it to `log verify --head HASH`.
+//! **What is found.** Every change of a byte, every line dropped (the last too), doubled or moved,
+//! by accident or by hand. Not found: somebody who may write both files and computes all hashes
+//! anew. Against that, write down the last hash from time to time (`log verify` prints it) and hand
+//! it to `log verify --head HASH`.
 //!
-//! **No outcome.** [`Event`] has no field that could hold an outcome, nor the request line or its checksum; of an
-//! error answered to an outcome only its word is kept, for its detail may repeat the value.
+//! **No outcome.** [`Event`] has no field that could hold an outcome, nor the request line or its
+//! checksum; of an error answered to an outcome only its word is kept, for its detail may repeat
+//! the value.
 
 use crate::host::os;
 use crate::prelude::*;
@@ -49,8 +52,17 @@ pub const HASH_DIGITS: usize = 64;
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the fields are named as they are written")]
 pub enum Event {
-    /// The log begins: which trial it is for.
-    Opened { title: String, plan: String },
+    /// The log begins: which trial it is for. Logs of earlier versions have neither id nor digest.
+    Opened {
+        title: String,
+        plan: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trial: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+    },
+    /// A person said that this log, begun by an earlier version, is of this trial.
+    Tied { trial: String, file: String },
     /// A person confirmed an enrolment; written before the device is asked for anything.
     Wanted { code: String, feature: u8, feature_name: String },
     /// A confirmed enrolment was given up before the device was asked for it.
@@ -251,7 +263,8 @@ pub fn reaches(hashes: &[String], head: &Head) -> Result<(), LogError> {
 /// # Errors
 /// The first thing that is wrong.
 pub fn verify(path: &Path, noted: Option<&str>) -> Result<(Head, Vec<Entry>), LogError> {
-    // The head first: a terminal at work may append meanwhile, and the log is never behind its head.
+    // The head first: a terminal at work may append meanwhile, and the log is never behind its
+    // head.
     let head = read_head(path);
     let bytes = std::fs::read(path).map_err(|error| LogError::Disk(path.to_owned(), error))?;
     let hashes = follow(&bytes)?;
@@ -315,7 +328,8 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens a log or begins a new one, readable by its owner alone; gives it with its lines so far.
+    /// Opens a log or begins a new one, readable by its owner alone; gives it with its lines so
+    /// far.
     ///
     /// # Errors
     /// In use, not readable, or not the log it was.
@@ -378,7 +392,8 @@ impl Log {
         let next = Head { lines: entry.line, hash };
         let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
         if let Err(error) = written.and_then(|()| self.write_head(&next)) {
-            // Half a line must not stand before the next one. If this fails too, the next start cuts it off.
+            // Half a line must not stand before the next one. If this fails too, the next start
+            // cuts it off.
             let _ = self.file.set_len(self.length);
             return Err(error);
         }
@@ -390,8 +405,12 @@ impl Log {
     fn write_head(&self, head: &Head) -> io::Result<()> {
         let path = head_path(&self.path);
         let fresh = path.with_extension("head.new");
-        let mut file =
-            os::owner_only(OpenOptions::new().write(true).create(true).truncate(true)).open(&fresh)?;
+        // One that a crash left behind is removed. What stands there is never written to: it may be a link.
+        match std::fs::remove_file(&fresh) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = os::owner_only(OpenOptions::new().write(true).create_new(true)).open(&fresh)?;
         writeln!(file, "{}", serde_json::to_string(head)?)?;
         file.sync_data()?;
         std::fs::rename(fresh, path)

@@ -25,4 +25,5 @@ pub mod report;
 pub mod screen;
 pub mod start;
 pub mod text;
+pub mod tie;
 pub mod trial_file;

@@ -55,7 +55,8 @@ impl Scale {
     }
 }
 
-/// Width of the part with the intervals, of a letter (on the safe side), and of the column with the numbers.
+/// Width of the part with the intervals, of a letter (on the safe side), and of the column with the
+/// numbers.
 const PLOT: f64 = 420.0;
 const LETTER: f64 = 7.8;
 const NUMBERS: f64 = 190.0;
@@ -144,7 +145,7 @@ mod tests {
 
     fn row(estimate: f64, low: f64, high: f64) -> Estimate {
         let name = "<a & b>".to_owned();
-        let standard_error = None;
+        let standard_error = 0.1;
         Estimate { feature: Some(0), name, estimate, standard_error, low, high, outcomes: 9, truth: None }
     }
 

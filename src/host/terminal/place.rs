@@ -1,7 +1,9 @@
-//! Where the terminal keeps its files: `$XDG_DATA_HOME/equipoise`, by default `~/.local/share/equipoise`.
+//! Where the terminal keeps its files: `$XDG_DATA_HOME/equipoise`, by default
+//! `~/.local/share/equipoise`.
 //!
 //! ```text
 //! trial.toml            the trial file last provisioned from this machine
+//! trials/<digest>.toml  every trial file provisioned from this machine
 //! logs/<title>.jsonl    a log for each trial
 //! virtual/              flash, key, trial file and log of the device that `equipoise` runs by itself
 //! ```
@@ -11,6 +13,7 @@ use std::path::PathBuf;
 
 use super::failure::Failure;
 use super::trial_file::TrialFile;
+use crate::wire::FileDigest;
 
 /// The folder of all of them.
 ///
@@ -33,6 +36,14 @@ pub fn data() -> Result<PathBuf, Failure> {
 /// There is no data folder.
 pub fn trial() -> Result<PathBuf, Failure> {
     Ok(data()?.join("trial.toml"))
+}
+
+/// Where the copy of a provisioned trial file of this digest lies.
+///
+/// # Errors
+/// There is no data folder.
+pub fn trial_copy(digest: FileDigest) -> Result<PathBuf, Failure> {
+    Ok(data()?.join("trials").join(format!("{digest}.toml")))
 }
 
 /// The log of a trial when none is named.

@@ -1,8 +1,9 @@
 //! The register: which patient code is which patient, read from the log.
 //!
-//! It is a fold over the log's lines and nothing else, so a terminal that starts again knows what the one before it
-//! knew: every patient with arm and time, whose outcome is missing, and which enrolment has no answer yet. At most
-//! one enrolment is pending at a time; no other begins before it is answered.
+//! It is a fold over the log's lines and nothing else, so a terminal that starts again knows what
+//! the one before it knew: every patient with arm and time, whose outcome is missing, and which
+//! enrolment has no answer yet. At most one enrolment is pending at a time; no other begins before
+//! it is answered.
 
 use crate::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,14 +66,27 @@ pub struct Wanted {
     pub feature: u8,
 }
 
+/// Which trial a log is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// Title of the trial file.
+    pub title: String,
+    /// Its plan.
+    pub plan: String,
+    /// The trial's id; none in a log of an earlier version that was not tied to a device yet.
+    pub trial: Option<String>,
+    /// The digest of the trial file.
+    pub file: Option<String>,
+}
+
 /// What the log says about the patients.
 #[derive(Clone, Debug, Default)]
 pub struct Register {
-    opened: Option<(String, String)>,
+    opened: Option<Opened>,
     patients: BTreeMap<u32, Patient>,
     waiting: BTreeSet<u32>,
-    /// Codes as they were typed, with their numbers, by their folded form. Logs of earlier versions may hold several
-    /// spellings of one.
+    /// Codes as they were typed, with their numbers, by their folded form. Logs of earlier versions
+    /// may hold several spellings of one.
     codes: BTreeMap<String, Vec<(String, u32)>>,
     /// When the outcome or loss of a patient was recorded.
     resolved: BTreeMap<u32, String>,
@@ -94,7 +108,15 @@ impl Register {
     /// Takes one more line.
     pub fn apply(&mut self, entry: &Entry) {
         match &entry.event {
-            Event::Opened { title, plan } => self.opened = Some((title.clone(), plan.clone())),
+            Event::Opened { title, plan, trial, file } => {
+                let (title, plan) = (title.clone(), plan.clone());
+                self.opened = Some(Opened { title, plan, trial: trial.clone(), file: file.clone() });
+            }
+            Event::Tied { trial, file } => {
+                if let Some(opened) = &mut self.opened {
+                    (opened.trial, opened.file) = (Some(trial.clone()), Some(file.clone()));
+                }
+            }
             Event::Wanted { code, feature, .. } => {
                 self.wanted = Some(Wanted { code: code.clone(), feature: *feature });
             }
@@ -141,10 +163,10 @@ impl Register {
         self.last = self.last.max(number);
     }
 
-    /// Title and plan of the trial the log is for.
+    /// Which trial the log is of; none before its first line.
     #[must_use]
-    pub fn opened(&self) -> Option<(&str, &str)> {
-        self.opened.as_ref().map(|(title, plan)| (title.as_str(), plan.as_str()))
+    pub const fn opened(&self) -> Option<&Opened> {
+        self.opened.as_ref()
     }
 
     /// Patients whose outcome has not come, the longest waiting first.

@@ -1,7 +1,9 @@
-//! The report for people and programs: estimates with standard error and 95 % interval, per feature and overall.
+//! The report for people and programs: estimates with standard error and 95 % interval, per feature
+//! and overall.
 //!
-//! An estimate is the mean outcome of arm 1 minus that of arm 0, in units of the scale: positive favours arm 1.
-//! Everything in a report was made private by the device before it left it, the number of outcomes too.
+//! An estimate is the mean outcome of arm 1 minus that of arm 0, in units of the scale: positive
+//! favours arm 1. Everything in a report was made private by the device before it left it, the
+//! number of outcomes too.
 //!
 //! The columns have the same names in table, CSV and JSON:
 //!
@@ -10,14 +12,16 @@
 //! | `feature` | the device's number of the kind of patient; empty for the overall effect (not in the table) |
 //! | `name` | its name in the trial file, or `overall` |
 //! | `estimate` | mean outcome of arm 1 minus that of arm 0 |
-//! | `standard_error` | of the estimate; empty where the interval is all that an effect can be |
+//! | `standard_error` | of the estimate |
 //! | `low`, `high` | ends of the confidence interval |
 //! | `outcomes` | noisy number of outcomes behind the estimate |
 //!
-//! Where the trial file has factors, each level of each factor has a row too, named `factor = level`.
+//! Where the trial file has factors, each level of each factor has a row too, named `factor =
+//! level`.
 //!
-//! The overall effect, and that of a level, is the mean of the estimates weighted by their noisy numbers of outcomes; features share no
-//! patients and no noise, so its variance is the weighted sum of theirs.
+//! The overall effect, and that of a level, is the mean of the estimates weighted by their noisy
+//! numbers of outcomes; features share no patients and no noise, so its variance is the weighted
+//! sum of theirs.
 
 use crate::prelude::*;
 use std::fmt::Write;
@@ -55,8 +59,8 @@ pub struct Estimate {
     pub name: String,
     /// Arm 1 minus arm 0.
     pub estimate: f64,
-    /// Standard error of the estimate; none if the interval spans everything an effect can be.
-    pub standard_error: Option<f64>,
+    /// Standard error of the estimate.
+    pub standard_error: f64,
     /// Lower end of the interval.
     pub low: f64,
     /// Upper end of the interval.
@@ -85,7 +89,8 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// The rows of a report with the names of the trial; without a trial file features go by their numbers.
+    /// The rows of a report with the names of the trial; without a trial file features go by their
+    /// numbers.
     #[must_use]
     pub fn new(report: &Report, status: &Status, trial: Option<&TrialFile>) -> Self {
         let name =
@@ -96,7 +101,7 @@ impl Effects {
                 feature: Some(row.feature),
                 name: name(row.feature),
                 estimate,
-                standard_error: standard_error(estimate, low, high),
+                standard_error: decimal(row.error),
                 low,
                 high,
                 outcomes: row.outcomes,
@@ -115,7 +120,7 @@ impl Effects {
         let every: Vec<&Estimate> = rows.iter().collect();
         let overall = weighted("overall", &every);
         let levels = trial.map_or_else(Vec::new, |trial| by_factor(trial, &rows));
-        Self { trial: report.trial, enrolled: status.assigned, overall, levels, rows, why }
+        Self { trial: report.trial, enrolled: report.assigned, overall, levels, rows, why }
     }
 
     /// All rows: features, levels of factors, overall.
@@ -132,13 +137,6 @@ impl Effects {
 
 fn decimal(micro: Micro) -> f64 {
     f64::from(micro.0) / 1e6
-}
-
-/// From the end of the interval that was not cut off at what an effect can be.
-fn standard_error(estimate: f64, low: f64, high: f64) -> Option<f64> {
-    let above = (high < 1.0).then_some(high - estimate);
-    let below = (low > -1.0).then_some(estimate - low);
-    above.or(below).map(|half| half / Z95)
 }
 
 /// The effect at each level of each factor: the rows with that level, weighted.
@@ -164,12 +162,9 @@ fn weighted(name: &str, rows: &[&Estimate]) -> Option<Estimate> {
         return None;
     }
     let estimate = rows.iter().map(|row| weight(row) * row.estimate).sum::<f64>() / total;
-    // A row without outcomes has no weight, so its standard error need not be known.
-    let terms = rows.iter().filter(|row| row.outcomes > 0);
-    let variance =
-        terms.map(|row| row.standard_error.map(|error| (weight(row) * error).powi(2))).sum::<Option<f64>>();
-    let standard_error = variance.map(|sum| sum.sqrt() / total);
-    let half = standard_error.map_or(2.0, |error| Z95 * error);
+    let variance: f64 = rows.iter().map(|row| (weight(row) * row.standard_error).powi(2)).sum();
+    let standard_error = variance.sqrt() / total;
+    let half = Z95 * standard_error;
     let outcomes = rows.iter().fold(0_u32, |sum, row| sum.saturating_add(row.outcomes));
     Some(Estimate {
         feature: None,
@@ -218,10 +213,9 @@ pub fn table(effects: &Effects, trial: Option<&TrialFile>) -> String {
     text.push_str(if truth { "   truth\n" } else { "\n" });
     for row in &rows {
         let Estimate { name, estimate, standard_error, low, high, outcomes, .. } = row;
-        let error = standard_error.map_or_else(|| "-".to_owned(), |error| format!("{error:.3}"));
         let _ = write!(
             text,
-            "{name:<widest$}    {estimate:+.3}  {error:>14}  {low:+.3}  {high:+.3}  {outcomes:>8}"
+            "{name:<widest$}    {estimate:+.3}  {standard_error:>14.3}  {low:+.3}  {high:+.3}  {outcomes:>8}"
         );
         let _ = row.truth.map_or(Ok(()), |truth| write!(text, "  {truth:+.3}"));
         text.push('\n');
@@ -253,13 +247,12 @@ pub fn table(effects: &Effects, trial: Option<&TrialFile>) -> String {
 fn csv(effects: &Effects) -> String {
     let header = "trial,level,feature,name,estimate,standard_error,low,high,outcomes\n".to_owned();
     effects.all().fold(header, |mut text, row| {
-        let Estimate { estimate, low, high, outcomes, .. } = row;
+        let Estimate { estimate, standard_error, low, high, outcomes, .. } = row;
         let feature = row.feature.map_or(String::new(), |feature| feature.to_string());
-        let error = row.standard_error.map_or(String::new(), |error| format!("{error:.6}"));
         let (trial, name) = (effects.trial, text::csv(&row.name));
         let _ = writeln!(
             text,
-            "{trial},{LEVEL},{feature},{name},{estimate:.6},{error},{low:.6},{high:.6},{outcomes}"
+            "{trial},{LEVEL},{feature},{name},{estimate:.6},{standard_error:.6},{low:.6},{high:.6},{outcomes}"
         );
         text
     })
@@ -286,39 +279,26 @@ fn json(effects: &Effects, title: &str, report: &Report, verified: Option<bool>)
 mod tests {
     use super::*;
 
-    fn row(estimate: f64, half: f64, outcomes: u32) -> Estimate {
-        let (low, high) = ((estimate - half).max(-1.0), (estimate + half).min(1.0));
-        let standard_error = standard_error(estimate, low, high);
-        Estimate {
-            feature: Some(0),
-            name: String::new(),
-            estimate,
-            standard_error,
-            low,
-            high,
-            outcomes,
-            truth: None,
-        }
+    fn row(estimate: f64, standard_error: f64, outcomes: u32) -> Estimate {
+        let (low, high) = (estimate - Z95 * standard_error, estimate + Z95 * standard_error);
+        let (feature, name) = (Some(0), String::new());
+        Estimate { feature, name, estimate, standard_error, low, high, outcomes, truth: None }
     }
 
     /// The weighted mean and its variance, computed by hand.
     #[test]
     fn overall_effect_is_weighted() {
-        let rows = [row(0.5, Z95 * 0.1, 300), row(-0.1, Z95 * 0.2, 100)];
+        let rows = [row(0.5, 0.1, 300), row(-0.1, 0.2, 100)];
         let all = weighted("overall", &[&rows[0], &rows[1]]).unwrap();
         assert!((all.estimate - 0.35).abs() < 1e-12, "{all:?}");
         let error = f64::sqrt((0.75_f64 * 0.1).powi(2) + (0.25_f64 * 0.2).powi(2));
-        assert!((all.standard_error.unwrap() - error).abs() < 1e-12, "{all:?}");
+        assert!((all.standard_error - error).abs() < 1e-12, "{all:?}");
         assert!((all.high - (0.35 + Z95 * error)).abs() < 1e-12 && all.outcomes == 400);
     }
 
-    /// A standard error comes from the end that was not cut off, and is not invented where both were.
     #[test]
-    fn standard_error_of_cut_intervals() {
-        assert!((row(0.9, Z95 * 0.2, 5).standard_error.unwrap() - 0.2).abs() < 1e-12);
-        assert_eq!(row(0.0, 1.5, 5).standard_error, None);
-        let unknown = weighted("overall", &[&row(0.2, 0.1, 10), &row(0.0, 1.5, 5)]).unwrap();
-        assert_eq!((unknown.standard_error, unknown.low, unknown.high), (None, -1.0, 1.0));
+    fn no_outcomes_no_overall_effect() {
         assert_eq!(weighted("overall", &[&row(0.2, 0.1, 0)]), None);
+        assert_eq!(weighted("overall", &[]), None);
     }
 }

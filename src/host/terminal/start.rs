@@ -1,8 +1,9 @@
 //! `equipoise` without a subcommand: a virtual device with the bedside screen.
 //!
-//! The device's flash is a file; its key, trial file and log lie beside it (`FILE.key`, `FILE.trial.toml`,
-//! `FILE.log.jsonl`). The first start asks for a trial, makes a key and provisions the device over its line, as a
-//! custodian would; every later start goes on where the last one stopped.
+//! The device's flash is a file; its key, trial file and log lie beside it (`FILE.key`,
+//! `FILE.trial.toml`, `FILE.log.jsonl`). The first start asks for a trial, makes a key and
+//! provisions the device over its line, as a custodian would; every later start goes on where the
+//! last one stopped.
 
 use crate::prelude::*;
 use std::io::BufRead;
@@ -47,7 +48,8 @@ impl Files {
         self.beside(".log.jsonl")
     }
 
-    /// A blank device begins a new log; one that is there is of an erased trial and is kept under another name.
+    /// A blank device begins a new log; one that is there is of an erased trial and is kept under
+    /// another name.
     fn set_old_log_aside(&self) -> Result<(), Failure> {
         let old = self.beside(&format!(".log.{}.jsonl", Timestamp::now().as_second()));
         for (from, to) in [(self.log(), old.clone()), (head_path(&self.log()), head_path(&old))] {

@@ -1,14 +1,15 @@
 //! Text from outside: what may enter, and how it is written for another program.
 //!
-//! Codes, names, notes and operators are checked with [`is_plain`] where they enter. What cannot be refused (paths,
-//! messages of other programs) is written with [`escaped`]. CSV and XML have their own escapes on top.
+//! Codes, names, notes and operators are checked with [`is_plain`] where they enter. What cannot be
+//! refused (paths, messages of other programs) is written with [`escaped`]. CSV and XML have their
+//! own escapes on top.
 
 use crate::prelude::*;
 
 /// Whether a character may be part of a name: visible, or a blank.
 ///
-/// Not allowed are control characters (escape sequences begin with one) and invisible characters that change the
-/// direction of text or make two different names look alike.
+/// Not allowed are control characters (escape sequences begin with one) and invisible characters
+/// that change the direction of text or make two different names look alike.
 #[must_use]
 pub fn is_plain(c: char) -> bool {
     let invisible = matches!(c,
@@ -44,7 +45,8 @@ pub fn escaped(text: &str) -> String {
     safe
 }
 
-/// A field of a CSV file, in quotes. A text that a spreadsheet would take for a formula gets an apostrophe in front.
+/// A field of a CSV file, in quotes. A text that a spreadsheet would take for a formula gets an
+/// apostrophe in front.
 #[must_use]
 pub fn csv(text: &str) -> String {
     let formula = text.trim_start().starts_with(['=', '+', '-', '@']);
@@ -63,7 +65,8 @@ pub fn xml(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Escape sequences, direction marks and invisible characters do not enter, and are not written as they are.
+    /// Escape sequences, direction marks and invisible characters do not enter, and are not written
+    /// as they are.
     #[test]
     fn only_visible_characters_are_plain() {
         for bad in ["\u{1b}[31m", "a\u{202E}b", "a\u{200B}b", "a\nb", "\u{9b}2J", "a\u{FEFF}", "a\u{2066}b"] {

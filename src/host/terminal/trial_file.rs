@@ -13,14 +13,15 @@
 //! | `[outcome]` `due` | how long after the enrolment the outcome is due; may be left out | as `"14 days"` |
 //! | `[outcome]` `labels` | names of the outcomes 0, 1, ..; without them an outcome is entered as a number | `scale` + 1 different names |
 //!
-//! A name has 1 to 40 characters, none of them control or invisible characters. Errors name the file, the key, the value and what is
-//! allowed. The device never sees a name, only numbers and a digest.
+//! A name has 1 to 40 characters, none of them control or invisible characters. Errors name the
+//! file, the key, the value and what is allowed. The device never sees a name, only numbers and a
+//! digest.
 //!
 //! # Digest
-//! The digest ties a trial file to a device: the device stores it at `PLAN`, and a terminal whose trial file has
-//! another digest refuses to work with that device. It is the first 8 bytes of SHA-256 over the canonical form, which
-//! holds everything that gives the device's numbers their meaning, and nothing else (comments, order of keys and the
-//! rest of the plan do not change it):
+//! The digest ties a trial file to a device: the device stores it at `PLAN`, and a terminal whose
+//! trial file has another digest refuses to work with that device. It is the first 8 bytes of
+//! SHA-256 over the canonical form, which holds everything that gives the device's numbers their
+//! meaning, and nothing else (comments, order of keys and the rest of the plan do not change it):
 //!
 //! ```text
 //! equipoise trial 1\n
@@ -209,6 +210,29 @@ impl TrialFile {
             lines("label", labels),
         ]
         .concat()
+    }
+
+    /// What gives numbers another meaning in this file than in the one the device was provisioned
+    /// with.
+    #[must_use]
+    pub fn differences(&self, provisioned: &Self) -> Vec<String> {
+        let list = |names: &[String]| format!("\"{}\"", names.join("\", \""));
+        let labels =
+            |file: &Self| file.labels.as_ref().map_or_else(|| "none".to_owned(), |labels| list(labels));
+        let both = |file: &Self| {
+            [
+                ("title", file.title.clone()),
+                ("arms", list(&file.arms)),
+                ("features", list(&file.features)),
+                ("question", file.question.clone()),
+                ("scale", file.plan.scale().to_string()),
+                ("labels", labels(file)),
+            ]
+        };
+        let pairs = both(provisioned).into_iter().zip(both(self)).filter(|(theirs, ours)| theirs != ours);
+        pairs
+            .map(|((key, theirs), (_, ours))| format!("{key}: {theirs} on the device, {ours} in the file"))
+            .collect()
     }
 
     /// What the device stores of the trial file: the first bytes of SHA-256 of [`Self::canonical`].

@@ -1,4 +1,5 @@
-//! Choosing one of a list: with the arrow keys, or by typing its whole number. Enter takes the choice.
+//! Choosing one of a list: with the arrow keys, or by typing its whole number. Enter takes the
+//! choice.
 
 use crate::prelude::*;
 use ratatui::crossterm::event::KeyCode;

@@ -1,7 +1,7 @@
 //! Large letters: five rows high, five columns wide, so that an arm can be read from across a bed.
 //!
-//! Each glyph is five rows of five bits, the highest bit leftmost. What has no glyph is shown small instead:
-//! [`large`] then gives `None`.
+//! Each glyph is five rows of five bits, the highest bit leftmost. What has no glyph is shown small
+//! instead: [`large`] then gives `None`.
 
 use crate::prelude::*;
 
@@ -53,8 +53,8 @@ const GLYPHS: [(char, [u8; 5]); 41] = [
     (' ', [0b00000, 0b00000, 0b00000, 0b00000, 0b00000]),
 ];
 
-/// The words of `text` in large letters, wrapped to `width` columns and at most `lines` lines of letters, a
-/// blank row between them; `None` if they do not fit or a letter has no glyph.
+/// The words of `text` in large letters, wrapped to `width` columns and at most `lines` lines of
+/// letters, a blank row between them; `None` if they do not fit or a letter has no glyph.
 #[must_use]
 pub fn large(text: &str, width: u16, lines: usize) -> Option<Vec<String>> {
     let per_line = usize::from((width + 1) / (u16::from(COLUMNS) + 1));

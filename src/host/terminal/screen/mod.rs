@@ -1,9 +1,9 @@
 //! The bedside screen: model, update, view.
 //!
-//! The [`Model`] is everything the screen knows; [`Model::key`] and [`Model::news`] change it and may give an
-//! [`Order`] for the device; [`view`](view::view) draws it and changes nothing. None of them waits: orders go to the
-//! thread of [`run`], which owns device and log, and its answers come back as [`News`]. So the screen never hangs,
-//! and a test can play every scene without a device.
+//! The [`Model`] is everything the screen knows; [`Model::key`] and [`Model::news`] change it and
+//! may give an [`Order`] for the device; [`view`](view::view) draws it and changes nothing. None of
+//! them waits: orders go to the thread of [`run`], which owns device and log, and its answers come
+//! back as [`News`]. So the screen never hangs, and a test can play every scene without a device.
 //!
 //! The scenes and the keys between them:
 //!

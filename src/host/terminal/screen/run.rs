@@ -1,9 +1,9 @@
 //! The screen in a real terminal: keys and drawing in one thread, device and log in another.
 //!
-//! The thread at the device asks for the public facts every second and takes orders in between. An enrolment
-//! left pending by an unplugged device or an earlier terminal is asked for again before anything else. When the
-//! screen is left, the program may end while that thread waits for the device: log and device are safe at any
-//! moment, and the next start goes on.
+//! The thread at the device asks for the public facts every second and takes orders in between. An
+//! enrolment left pending by an unplugged device or an earlier terminal is asked for again before
+//! anything else. When the screen is left, the program may end while that thread waits for the
+//! device: log and device are safe at any moment, and the next start goes on.
 
 use crate::prelude::*;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -116,14 +116,19 @@ fn keep_up(bedside: &mut Bedside, news: &Sender<News>) -> Option<News> {
         let _ = news.send(News::Pending(code));
     }
     let status = bedside.status();
-    if let Some(port) = bedside.client().port() {
+    if let (Ok(status), Some(port)) = (&status, bedside.client().port()) {
         let _ = news.send(News::Connected(port.to_owned()));
+        let _ = news.send(News::Progress(*status));
     }
-    let resumed = status.and_then(|status| {
-        let _ = news.send(News::Progress(status));
-        bedside.resume()
-    });
-    match resumed {
+    match status {
+        Ok(_) => {}
+        // Another trial's device is as good as none.
+        Err(error @ (Failure::NoDevice(_) | Failure::Usage(_))) => {
+            return Some(News::Disconnected(error.to_string()));
+        }
+        Err(other) => return Some(News::Failed(other.to_string())),
+    }
+    match bedside.resume() {
         Ok(Some(patient)) => {
             let _ = news.send(News::Enrolled(patient));
             bedside.status().ok().map(News::Progress)

@@ -5,12 +5,11 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::choice::{self, Choice};
 use super::{Connection, Model, News, Order, Scene};
-use crate::host::terminal::bedside::{MAX_NOTE, MAX_OPERATOR, Recorded};
+use crate::host::terminal::bedside::{MAX_NOTE, MAX_OPERATOR, Recorded, no_room};
 use crate::host::terminal::code::{MAX_CODE, folded};
 use crate::host::terminal::log::NoteKind;
 use crate::host::terminal::register::Patient;
 use crate::host::terminal::text::is_plain;
-use crate::trial::Phase;
 
 impl Model {
     /// What a piece of news changes.
@@ -262,14 +261,12 @@ impl Model {
     }
 
     fn enrol(&mut self) -> Scene {
-        match (&self.connection, self.status.map(|status| status.phase)) {
-            (Connection::Up(_), Some(Phase::Closed)) => {
-                self.fail("The trial is closed: nobody is enrolled any more.")
-            }
-            (Connection::Up(_), Some(_)) => {
+        match (&self.connection, self.status.as_ref().map(no_room)) {
+            (Connection::Up(_), Some(None)) => {
                 self.say("");
                 return Scene::Code { text: String::new() };
             }
+            (Connection::Up(_), Some(Some(why))) => self.fail(&format!("Nobody can be enrolled: {why}.")),
             (Connection::Up(_), None) => self.fail("The device has not told its state yet: try again."),
             _ => self.fail("There is no device: nobody can be enrolled before it is back."),
         }

@@ -1,4 +1,5 @@
-//! Draws the bedside screen; 80 columns and 24 rows are enough, and colour is never needed to read it.
+//! Draws the bedside screen; 80 columns and 24 rows are enough, and colour is never needed to read
+//! it.
 //!
 //! ```text
 //! title, connection          what the trial is, whether the device is there

@@ -1,0 +1,77 @@
+//! How long the flash of each board lasts: erases per patient of a whole device with every table full,
+//! 64 features and as many waiting patients as it has room for.
+//!
+//! A page of the nRF51 (v1) lasts 20,000 erases, one of the nRF52833 (v2) 10,000. It counts, it does
+//! not time: every run prints the same (`cargo test --test endurance -- --nocapture`).
+
+mod desk;
+
+use desk::{Desk, Flash};
+use equipoise::device::generator::Generator;
+use equipoise::device::health::Repeatable;
+
+const PAGES: usize = 64;
+const FEATURES: u32 = 64;
+
+/// Millions of patients until every page has had its erases. `U` patients wait while `counted` come
+/// and go: the log has gone round the flash before, and goes round again.
+fn lasts<const U: usize, const P: usize>(board: &str, erases_per_page: f64, counted: u32) -> f64 {
+    let mut desk = Desk::<Repeatable, Generator, 64, U, P>::on(Flash::of(PAGES), Repeatable::new(1));
+    desk.provision(&format!("PLAN features={FEATURES} patients=4000000 epsilon=1"));
+    let waiting = U as u32;
+    let erases = |desk: &Desk<_, _, 64, U, P>| desk.flash.0.borrow().erases().iter().sum::<u32>();
+    let (mut before, earlier) = (0, waiting + counted);
+    for patient in 1..=earlier + counted {
+        if let Some(resolved) = patient.checked_sub(waiting).filter(|resolved| *resolved > 0) {
+            assert_eq!(desk.ask(&format!("OUTCOME {resolved} {}", resolved % 2)), format!("OK {resolved}"));
+            desk.settle();
+        }
+        let arm = desk.assign(patient, patient.wrapping_mul(0x9e37_79b9) >> 26);
+        assert!(arm.starts_with("ARM "), "{arm}");
+        let before_rest = erases(&desk);
+        desk.settle();
+        if patient == earlier {
+            before = before_rest;
+        }
+    }
+    let per_patient = f64::from(erases(&desk) - before) / f64::from(counted);
+    let flash = desk.flash.0.borrow();
+    let (least, most) = (flash.erases().iter().min().unwrap(), flash.erases().iter().max().unwrap());
+    let millions = PAGES as f64 * erases_per_page / per_patient / 1e6;
+    println!(
+        "{board}: {U} waiting, {:.1} bytes of flash a patient, {least} to {most} erases of a page so far, \
+         {millions:.1} million patients until {erases_per_page} erases of each",
+        per_patient * P as f64
+    );
+    assert_eq!(flash.misuse(), None);
+    assert!(most - least <= 2, "pages wear evenly");
+    millions
+}
+
+/// With pauses between requests, both boards last at least ten million patients.
+#[test]
+fn each_board_lasts_ten_million_patients() {
+    assert!(lasts::<256, 1024>("v1", 20_000.0, 1_500) >= 10.0);
+    assert!(lasts::<4096, 4096>("v2", 10_000.0, 4_500) >= 10.0);
+}
+
+/// On a line with pauses no ordinary request opens or erases a page: that is done ahead.
+#[test]
+fn pauses_keep_page_turns_out_of_requests() {
+    let mut desk = Desk::<Repeatable, Generator, 64, 128, 1024>::on(Flash::of(PAGES), Repeatable::new(1));
+    desk.provision(&format!("PLAN features={FEATURES} patients=4000000 epsilon=1"));
+    desk.settle();
+    let erases = |desk: &Desk<_, _, 64, 128, 1024>| desk.flash.0.borrow().erases().iter().sum::<u32>();
+    // The most words of an ordinary request: header, descriptors, values, commit, mark and scrub.
+    const MOST: u64 = 50;
+    for patient in 1..=600 {
+        for line in [format!("ASSIGN {patient} {}", patient % 64), format!("OUTCOME {patient} 1")] {
+            let before = (erases(&desk), desk.flash.0.borrow().operations());
+            desk.ask(&line);
+            let words = desk.flash.0.borrow().operations() - before.1;
+            assert_eq!(erases(&desk), before.0, "{line}");
+            assert!(words <= MOST, "{line}: {words} words");
+            desk.settle();
+        }
+    }
+}
