@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
+#[path = "common/ward.rs"]
 mod ward;
 
 use std::os::unix::fs::PermissionsExt;
@@ -404,6 +405,10 @@ fn irrevocable_commands_need_yes() {
     assert!(ward.good(&["close", "--yes", "--key-file", "key"]).contains("closed before; nothing changed"));
     std::fs::write(ward.file("report.csv"), "mine").unwrap();
     let kept = ward.on_device(&["report", "--format", "csv", "-o", "report.csv"]);
+    assert!(kept.code == 2 && kept.err.contains("exists and is not overwritten"), "{kept:?}");
+    assert_eq!(std::fs::read_to_string(ward.file("report.csv")).unwrap(), "mine");
+    let plan = ["plan", "--patients", "40", "--baseline", "0.4", "--effect", "0.2", "--width", "1.9"];
+    let kept = ward.run(&[&plan[..], &["--out", "report.csv"]].concat());
     assert!(kept.code == 2 && kept.err.contains("exists and is not overwritten"), "{kept:?}");
     assert_eq!(std::fs::read_to_string(ward.file("report.csv")).unwrap(), "mine");
     ward.good(&["report", "--format", "csv", "-o", "report.csv", "--force"]);

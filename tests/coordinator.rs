@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
+#[path = "common/ward.rs"]
 mod ward;
 
 use equipoise::host::terminal::log::{Event, Log};

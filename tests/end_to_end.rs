@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test may fail loudly")]
 
+#[path = "common/ward.rs"]
 mod ward;
 
 use std::os::unix::net::{UnixListener, UnixStream};

@@ -16,8 +16,10 @@
 
 use crate::prelude::*;
 use std::fmt::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
+use super::output::write_file as write_new;
 use super::simulate::command::write as write_file;
 use super::simulate::{Arrivals, Delay, Instance, Lost, Scenario, SimulateError, Summary, run as simulate};
 use super::terminal::trial_file::TrialFile;
@@ -77,6 +79,9 @@ pub struct Args {
     /// Where to write the trial file
     #[arg(long, value_name = "TRIAL.toml")]
     out: Option<String>,
+    /// Overwrite the file if it exists
+    #[arg(long, requires = "out")]
+    force: bool,
     /// Name of the trial
     #[arg(long, default_value = "A trial")]
     title: String,
@@ -267,6 +272,11 @@ impl Args {
 /// # Errors
 /// A value that is not allowed, or a file that cannot be written.
 pub fn run(args: &Args) -> Result<ExitCode, SimulateError> {
+    if let Some(out) = args.out.as_ref().filter(|out| !args.force && Path::new(out).exists()) {
+        // Before the simulations, which take their time.
+        let why = "the file exists and is not overwritten; --force overwrites it";
+        return Err(SimulateError::File(out.clone(), why.into()));
+    }
     let (base, wish) = (args.base()?, args.wish()?);
     args.trial_file(&base.plan)?;
     let Some(found) = find(&base, wish)? else {
@@ -275,7 +285,8 @@ pub fn run(args: &Args) -> Result<ExitCode, SimulateError> {
     };
     let text = args.trial_file(&found.plan)?;
     if let Some(out) = &args.out {
-        write_file(out, text.as_bytes())?;
+        let written = write_new(Path::new(out), &text, args.force);
+        written.map_err(|error| SimulateError::File(out.clone(), error.to_string()))?;
     }
     let mut report = describe(&base, &found)?;
     match &args.out {

@@ -157,8 +157,8 @@ fn conclude(ward: &mut Ward, key: &Key, log_file: &Path, start: Instant) -> Resu
          Next:\n  \
          equipoise                            the bedside screen on a virtual device\n  \
          equipoise demo --board qemu          the same on the emulated micro:bit\n  \
-         equipoise device --flash t.flash --pty --link /tmp/equipoise\n  \
-         equipoise terminal --port /tmp/equipoise --trial examples/trial.toml\n  \
+         equipoise device --flash t.flash --pty --link $XDG_RUNTIME_DIR/equipoise\n  \
+         equipoise terminal --port $XDG_RUNTIME_DIR/equipoise --trial examples/trial.toml\n  \
          equipoise --help                     everything else\n",
         rows.len(),
         trial.plan.epsilon(),

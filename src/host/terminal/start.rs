@@ -83,9 +83,9 @@ pub fn start(flash: Option<&Path>, trial: Option<&Path>) -> Result<(), Failure> 
     let flash = files.flash.display();
     say(&format!(
         "The trial goes on with the next start. To close it and see its report:\n  \
-         equipoise device --flash {flash} --pty --link /tmp/equipoise &\n  \
-         equipoise close --yes --port /tmp/equipoise --key-file {flash}.key\n  \
-         equipoise report --port /tmp/equipoise --trial {flash}.trial.toml --key-file {flash}.key --verify\n"
+         equipoise device --flash {flash} --pty --link {flash}.port &\n  \
+         equipoise close --yes --port {flash}.port --key-file {flash}.key\n  \
+         equipoise report --port {flash}.port --trial {flash}.trial.toml --key-file {flash}.key --verify\n"
     ));
     Ok(())
 }
