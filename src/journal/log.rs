@@ -95,12 +95,12 @@ impl<F: JournalFlash> Journal<F> {
         }
     }
 
-    /// A transaction of any size, on a new page if `turn` says so.
+    /// A transaction of any size, on a new page if `turn` says so. (`dyn`: one copy of the code.)
     #[inline(never)]
     pub(super) fn transact<P: Parts, K: Iterator<Item = u16>>(
         &mut self,
         parts: &P,
-        dirty: &impl Fn() -> K,
+        dirty: &dyn Fn() -> K,
         turn: Option<Sweep>,
     ) -> Result<(), Error> {
         if self.broken {
@@ -138,7 +138,7 @@ impl<F: JournalFlash> Journal<F> {
     fn append<P: Parts, K: Iterator<Item = u16>>(
         &mut self,
         parts: &P,
-        dirty: &impl Fn() -> K,
+        dirty: &dyn Fn() -> K,
         mut turn: Option<Sweep>,
     ) -> Result<(), Error> {
         let all = dirty().fold(Shape::default(), |shape, key| shape.with(Entry::of(parts, key)));
