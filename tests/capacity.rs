@@ -1,5 +1,5 @@
-//! A flash that cannot carry a plan is refused at `PLAN`, with sizes; one that is accepted carries the
-//! plan with a full table of waiting patients, looks, power cuts and the close.
+//! A flash that cannot carry a plan is refused at `PLAN`, with sizes; one that is accepted carries
+//! the plan with a full table of waiting patients, looks, power cuts and the close.
 
 mod desk;
 
@@ -50,7 +50,8 @@ fn carries<const M: usize, const U: usize, const P: usize>(pages: usize, design:
     Ok(())
 }
 
-/// Every number of pages is refused at once or carries the trial, and the number asked for is enough.
+/// Every number of pages is refused at once or carries the trial, and the number asked for is
+/// enough.
 fn smallest<const M: usize, const U: usize, const P: usize>(design: &str) -> usize {
     let tried: Vec<_> = (8..=64).into_par_iter().map(|pages| carries::<M, U, P>(pages, design)).collect();
     let accepted = tried.iter().position(Result::is_ok).expect("64 pages carry every plan") + 8;

@@ -1,7 +1,7 @@
 //! One dead flash bit costs no answered patient: every record is read back before it is answered.
 //!
-//! Each simulated device runs a trial. At some moment a bit of its flash dies, in one of three ways.
-//! The power goes off now and then, and in the end; what was answered must be there.
+//! Each simulated device runs a trial. At some moment a bit of its flash dies, in one of three
+//! ways. The power goes off now and then, and in the end; what was answered must be there.
 //! `EQUIPOISE_DEVICES=100000 cargo test --test dead_bit -- --nocapture` simulates more of them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 

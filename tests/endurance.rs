@@ -1,8 +1,8 @@
-//! How long the flash of each board lasts: erases per patient of a whole device with every table full,
-//! 64 features and as many waiting patients as it has room for.
+//! How long the flash of each board lasts: erases per patient of a whole device with every table
+//! full, 64 features and as many waiting patients as it has room for.
 //!
-//! A page of the nRF51 (v1) lasts 20,000 erases, one of the nRF52833 (v2) 10,000. It counts, it does
-//! not time: every run prints the same (`cargo test --test endurance -- --nocapture`).
+//! A page of the nRF51 (v1) lasts 20,000 erases, one of the nRF52833 (v2) 10,000. It counts, it
+//! does not time: every run prints the same (`cargo test --test endurance -- --nocapture`).
 
 mod desk;
 

@@ -1,7 +1,8 @@
-//! Whatever is on flash, mounting it never panics, and damage to what was committed is never taken for something else.
+//! Whatever is on flash, mounting it never panics, and damage to what was committed is never taken
+//! for something else.
 //!
-//! `cargo test --test flash_images` mounts a few thousand images; `EQUIPOISE_IMAGES=10000000` in its environment sets
-//! another number.
+//! `cargo test --test flash_images` mounts a few thousand images; `EQUIPOISE_IMAGES=10000000` in
+//! its environment sets another number.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod book;
@@ -40,8 +41,9 @@ fn images() -> [(Flash, Book); 6] {
     ]
 }
 
+/// A single flipped bit is repaired or reported, and never changes a value.
 #[test]
-fn a_single_flipped_bit_is_repaired_or_reported_and_never_changes_a_value() {
+fn one_flipped_bit_never_changes_a_value() {
     let mut counts = [0, 0];
     for (flash, book) in images() {
         let judged = (0..WORDS * 32).into_par_iter().map(|bit| {
@@ -118,8 +120,9 @@ fn two_bits_never_change_values_silently() {
     }
 }
 
+/// A page that turned blank is reported if the log needs it.
 #[test]
-fn a_page_that_vanished_is_reported_if_it_was_needed() {
+fn a_missing_page_is_reported() {
     let mut reported = 0;
     for (flash, book) in images() {
         for page in 0..PAGES {
@@ -140,8 +143,9 @@ fn a_page_that_vanished_is_reported_if_it_was_needed() {
     assert!(reported >= 2 * images().len(), "two pages at least are needed in every image");
 }
 
+/// A flash with something else on it is refused, and not changed.
 #[test]
-fn a_flash_with_something_else_on_it_is_left_alone() {
+fn foreign_flash_is_left_alone() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut bytes = vec![0xff; PAGE * PAGES];
     random.fill_bytes(&mut bytes[..2 * PAGE]);
@@ -188,8 +192,9 @@ fn header_sum(words: &[u32]) -> u32 {
     sum ^ u32::from_le_bytes(*b"Eqj3") ^ u32::from(KEYS)
 }
 
+/// The checksum that this test gives to invalid headers is the one of real headers.
 #[test]
-fn a_page_header_has_the_checksum_that_nonsense_is_given_here() {
+fn header_sum_matches_the_journal() {
     let (flash, _) = image(&[Days(1)]);
     let headers = flash.words().chunks(PAGE / 4).filter(|page| page[0] != u32::MAX);
     let right = headers.filter(|page| page[5] == header_sum(&page[..5]));
@@ -208,8 +213,9 @@ fn records(page: &[u32]) -> Vec<std::ops::Range<usize>> {
     records
 }
 
+/// Bytes of another place, or of an earlier round, are never taken for committed ones.
 #[test]
-fn bytes_of_another_place_or_an_earlier_round_are_never_taken_for_what_was_committed() {
+fn stale_bytes_are_never_read() {
     // An earlier record of the page, again behind its last.
     let (flash, book) = image(&[Days(3)]);
     let pages: Vec<&[u32]> = flash.words().chunks(PAGE / 4).collect();

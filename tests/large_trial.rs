@@ -21,8 +21,9 @@ fn whole_trial(plan: &str, patients: u32) -> VirtualBoard {
     board
 }
 
+/// 64 features change at half in one commit, which survives a power cut.
 #[test]
-fn sixty_four_features_turn_to_the_second_half_in_one_commit() {
+fn all_features_change_in_one_commit() {
     for design in ["dp-conse", "interim"] {
         let mut board = whole_trial(&format!("design={design} features=64 epsilon=1"), 900);
         let before = board.ask("STATUS");
@@ -33,8 +34,9 @@ fn sixty_four_features_turn_to_the_second_half_in_one_commit() {
     }
 }
 
+/// A person may leave the checksum out after a `HELLO`; a program may not.
 #[test]
-fn a_person_may_leave_the_checksum_out_after_a_hello_but_a_program_may_not() {
+fn checksums_are_optional_after_hello() {
     let mut board = whole_trial("design=interim features=64 epsilon=1", 4);
     let sealed = |line: &str| format!("{line}*{:04X}", equipoise::wire::checksum(line.as_bytes()));
     assert!(board.ask("STATUS").starts_with("STATUS"));

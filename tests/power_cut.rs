@@ -1,11 +1,12 @@
-//! What was committed survives a power cut at any word write and any erase, and so does every recovery from one.
+//! Committed data survives a power cut at any word write and any erase, and so does every recovery.
 //!
-//! Each scenario is one line. The harness takes it step by step, cuts the power at every flash operation of every
-//! step in several ways, switches it on again with nothing but what is on flash, and cuts every operation of that
-//! recovery as well. It counts the cuts and how many of them lost something.
+//! Each scenario is one line. The harness takes it step by step, cuts the power at every flash
+//! operation of every step in several ways, switches it on again with nothing but what is on flash,
+//! and cuts every operation of that recovery as well. It counts the cuts and how many lost
+//! something.
 //!
-//! An ordinary run cuts the recoveries of a sample of the first cuts. All of them, for some minutes:
-//! `EQUIPOISE_EVERY_CUT=1 cargo test --test power_cut -- --nocapture`.
+//! An ordinary run cuts the recoveries of a sample of the first cuts. All of them, for some
+//! minutes: `EQUIPOISE_EVERY_CUT=1 cargo test --test power_cut -- --nocapture`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod book;
@@ -34,8 +35,8 @@ struct Rig {
 }
 
 impl Rig {
-    /// After a cut the state must be one of those allowed, on a flash that was treated by its rules, with no word of
-    /// any other value of a secret part on it.
+    /// After a cut the state must be one of those allowed, on a flash that was treated by its
+    /// rules, with no word of any other value of a secret part on it.
     fn judge(
         &self,
         mounted: Mounted,
@@ -85,8 +86,8 @@ impl Rig {
         }
     }
 
-    /// Cuts one operation of a step, in every way. The recoveries are cut as well: all of them, or one at every
-    /// `stride`-th cut, another one each time.
+    /// Cuts one operation of a step, in every way. The recoveries are cut as well: all of them, or
+    /// one at every `stride`-th cut, another one each time.
     fn cut(&self, journal: &Journal<Flash>, step: Step, (old, new): (&Book, &Book), cut: u64, stride: u64) {
         let all = every_cut();
         for (way, tear) in tears(cut).enumerate() {
@@ -177,8 +178,8 @@ fn a_page_is_opened_ahead() {
     survives("a_page_is_opened_ahead", 0xff, SMALL, 3, &[Days(1), Rest, Rest, Assign(1)].repeat(16));
 }
 
-/// A bit that a request writes is dead, and the power is cut as well: the request is done whole or not
-/// at all, and the record that did not read back leaves no secret behind.
+/// A bit that a request writes is dead, and the power is cut as well: the request is done whole or
+/// not at all, and the record that did not read back leaves no secret behind.
 #[test]
 fn dead_bit_and_power_cut_lose_nothing() {
     let mut rig = Rig { tally: Tally::default(), ledger: SMALL, secrets: HashSet::new(), sick: true };

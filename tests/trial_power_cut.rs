@@ -1,8 +1,8 @@
-//! Trials through the device's line survive a power cut at any word write and any erase, and so does
-//! every recovery from one. (`power_cut.rs` does the same with the journal alone.)
+//! Trials through the device's line survive a power cut at any word write and any erase, and so
+//! does every recovery from one. (`power_cut.rs` does the same with the journal alone.)
 //!
-//! An ordinary run tears each operation in two ways and cuts a sample of the recoveries. All ways and
-//! all recoveries: `EQUIPOISE_EVERY_CUT=1 cargo test --test trial_power_cut -- --nocapture`.
+//! An ordinary run tears each operation in two ways and cuts a sample of the recoveries. All ways
+//! and all recoveries: `EQUIPOISE_EVERY_CUT=1 cargo test --test trial_power_cut -- --nocapture`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod cuts;
@@ -97,7 +97,8 @@ fn until_cut(acts: &[Act], cut: u64, tear: Tear) -> (Desk, usize) {
 
 const SEED: u64 = 7;
 
-/// What `STATUS` says behind the trial's id, which is drawn anew where the power failed before it was stored.
+/// What `STATUS` says behind the trial's id, which is drawn anew where the power failed before it
+/// was stored.
 fn counts(desk: &mut Desk) -> String {
     desk.ask("STATUS").split_once(" file=").map(|(_, counts)| counts.to_owned()).unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! `equipoise device` as a process: killed at any moment it loses nothing that it answered; lines and locks behave.
+//! `equipoise device` as a process: killed at any moment it loses nothing that it answered; lines
+//! and locks behave.
 
 mod desk;
 
@@ -141,8 +142,9 @@ fn connect(board: &Board) -> BufReader<UnixStream> {
     BufReader::new(UnixStream::connect(&board.path).unwrap())
 }
 
+/// Killed 200 times under load, the device loses nothing that it answered.
 #[test]
-fn killed_200_times_under_load_the_device_loses_nothing_that_it_answered() {
+fn kills_lose_no_answer() {
     let place = tempfile::tempdir().unwrap();
     let (flash, socket) = (place.path().join("flash"), place.path().join("socket"));
     let line = ["--socket", socket.to_str().unwrap()];
@@ -187,8 +189,9 @@ fn killed_200_times_under_load_the_device_loses_nothing_that_it_answered() {
     assert!(ask(&mut line, "STATUS").unwrap().contains("phase=closed"));
 }
 
+/// A second process on the same flash gets a clear error.
 #[test]
-fn a_second_process_on_the_same_flash_gets_a_clear_error() {
+fn a_flash_serves_one_process() {
     let place = tempfile::tempdir().unwrap();
     let (flash, socket) = (place.path().join("flash"), place.path().join("socket"));
     let _first = Board::start(&flash, &["--socket", socket.to_str().unwrap()]);
@@ -204,8 +207,9 @@ fn a_second_process_on_the_same_flash_gets_a_clear_error() {
     assert!(second.stdout.is_empty());
 }
 
+/// A pseudo-terminal serves one terminal after another, and its link goes with it.
 #[test]
-fn a_pseudo_terminal_serves_one_terminal_after_another_and_its_link_goes_with_it() {
+fn a_pseudo_terminal_serves_in_turn() {
     let place = tempfile::tempdir().unwrap();
     let (flash, link) = (place.path().join("flash"), place.path().join("line"));
     std::os::unix::fs::symlink("/nowhere/at/all", &link).unwrap();
@@ -241,8 +245,9 @@ fn a_link_never_replaces_a_file() {
     assert_eq!(std::fs::read(&link).unwrap(), b"mine");
 }
 
+/// A socket serves one terminal after another, and half a line is forgotten.
 #[test]
-fn a_socket_serves_one_terminal_after_another_and_half_a_line_is_forgotten() {
+fn a_socket_serves_in_turn() {
     let place = tempfile::tempdir().unwrap();
     let (flash, socket) = (place.path().join("flash"), place.path().join("socket"));
     let line = ["--socket", socket.to_str().unwrap()];
@@ -261,8 +266,9 @@ fn a_socket_serves_one_terminal_after_another_and_half_a_line_is_forgotten() {
     assert!(!socket.exists(), "one that is told to end does not");
 }
 
+/// Standard input and output carry the line, and the end of input ends the device.
 #[test]
-fn standard_input_and_output_carry_the_line_and_its_end_is_the_end() {
+fn standard_input_and_output_carry_the_line() {
     let place = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_equipoise"))
         .args(["device", "--stdio", "--flash"])

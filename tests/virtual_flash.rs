@@ -1,5 +1,5 @@
-//! The files of `equipoise device`: which it takes for its flash and its socket, and what it does when
-//! they change under it.
+//! The files of `equipoise device`: which it takes for its flash and its socket, and what it does
+//! when they change under it.
 
 mod desk;
 
@@ -140,7 +140,8 @@ fn a_flash_is_made_whole_or_not_at_all() {
     assert_eq!((made.len(), made.permissions().mode() & 0o7777), (64 * PAGE as u64, 0o600));
 }
 
-/// A device whose file is unlinked, replaced, shortened or opened to others gives no further answer.
+/// A device whose file is unlinked, replaced, shortened or opened to others gives no further
+/// answer.
 #[test]
 fn a_changed_flash_file_stops_answers() {
     type Change = fn(&Path);

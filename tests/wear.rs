@@ -1,5 +1,5 @@
-//! The log goes round its region for ever: pages wear evenly, room never runs out, and the number of flash operations
-//! says nothing about values.
+//! The log goes round its region for ever: pages wear evenly, room never runs out, and the number
+//! of flash operations says nothing about values.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod book;
@@ -50,8 +50,9 @@ fn room_never_runs_out_and_pages_wear_evenly() {
     }
 }
 
+/// The number of flash operations is the same whatever the values are.
 #[test]
-fn the_number_of_flash_operations_does_not_depend_on_values() {
+fn flash_work_does_not_depend_on_values() {
     let mut counts = Vec::new();
     for values in [0_u8, 0xff, 0x5a] {
         let (mut journal, mut book) = fresh(SMALL);
@@ -66,8 +67,9 @@ fn the_number_of_flash_operations_does_not_depend_on_values() {
     assert!(counts.windows(2).all(|pair| pair[0] == pair[1]));
 }
 
+/// A large change without room is refused and changes nothing.
 #[test]
-fn a_large_change_without_room_is_refused_and_changes_nothing() {
+fn a_large_commit_needs_room() {
     let (mut journal, mut book) = fresh(LARGE);
     Days(1).take(&mut journal, &mut book).unwrap();
     let before = journal.flash().bytes();
@@ -81,8 +83,9 @@ fn a_large_change_without_room_is_refused_and_changes_nothing() {
     assert_eq!(found.values, changed.values);
 }
 
+/// A journal whose flash failed refuses everything until it is mounted again.
 #[test]
-fn a_journal_whose_flash_failed_refuses_everything_until_it_is_mounted_again() {
+fn a_broken_journal_refuses_commits() {
     let (mut journal, mut book) = fresh(SMALL);
     journal.flash().cut_after(3, equipoise::testkit::strict_flash::Tear::Alternating);
     assert!(matches!(Assign(0).take(&mut journal, &mut book), Err(Error::Flash(_))));
@@ -93,8 +96,9 @@ fn a_journal_whose_flash_failed_refuses_everything_until_it_is_mounted_again() {
     Assign(0).take(&mut journal, &mut book).unwrap();
 }
 
+/// A device that is switched on and off without patients opens no page.
 #[test]
-fn a_device_that_is_switched_on_and_off_without_patients_opens_no_page() {
+fn power_cycles_open_no_page() {
     let (mut journal, mut book) = fresh(SMALL);
     for days in 0..20 {
         Days(days % 3).take(&mut journal, &mut book).unwrap();

@@ -1,22 +1,22 @@
 //! `equipoise device`: a [`VirtualBoard`] on a flash file behind a serial line of this machine.
 //!
-//! The line is a pseudo-terminal (its path is printed; with `--link` a symbolic link leads to it), a
-//! unix socket, or standard input and output. Terminals may come and go. On the socket one at a time
-//! is served; one that has not completed a request for [`SILENCE`] seconds makes way for the next that
-//! waits, and a line that it had begun is forgotten. As on a wire, a reply that nobody reads is lost:
-//! it waits a second for its reader, and the terminal asks again.
+//! The line is a pseudo-terminal (its path is printed; with `--link` a symbolic link leads to it),
+//! a unix socket, or standard input and output. Terminals may come and go. On the socket one at a
+//! time is served; one that has not completed a request for [`SILENCE`] seconds makes way for the
+//! next that waits, and a line that it had begun is forgotten. As on a wire, a reply that nobody
+//! reads is lost: it waits a second for its reader, and the terminal asks again.
 //!
 //! Interrupt and termination end the device between two requests and take link and socket away; any
 //! other end is a power cut, which the flash file survives. A link left over from such an end is
 //! replaced, and so is a socket that no one listens on.
 //!
 //! # Guessing
-//! A tag is a number of 32 bits that a program could guess. Every refused line takes [`REFUSAL`], as on
-//! a board: 50 guesses a second.
+//! A tag is a number of 32 bits that a program could guess. Every refused line takes [`REFUSAL`],
+//! as on a board: 50 guesses a second.
 //!
 //! # Access
-//! The socket can be used by the caller alone, and lies in a folder where nobody else can put another
-//! one in its place.
+//! The socket can be used by the caller alone, and lies in a folder where nobody else can put
+//! another one in its place.
 
 use crate::prelude::*;
 use std::fs::{self, File, OpenOptions};
@@ -38,18 +38,17 @@ use rustix::process::{geteuid, umask};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
-use super::virtual_board::{Flash, PAGES, VirtualBoard};
+use super::virtual_board::{Flash, PAGES, REFUSAL, VirtualBoard, refusals};
 use crate::device::Rest;
 use crate::journal::{MAX_PAGES, MIN_PAGES};
 
 /// The exit code of "no device".
 const NO_DEVICE: u8 = 3;
-/// How often a waiting device looks whether it is to end, and how long a reply waits for its reader.
+/// How often a waiting device looks whether it is to end, and how long a reply waits for its
+/// reader.
 const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 /// Seconds without a request after which a terminal on the socket makes way for another.
 const SILENCE: u32 = 3;
-/// The time of a refused line; a board answers once in 20 ms.
-const REFUSAL: Duration = Duration::from_millis(20);
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// Runs the device on this machine, with its flash in a file.
@@ -187,8 +186,7 @@ impl Server {
             if !replies.is_empty() {
                 heard = Instant::now();
             }
-            let refused = replies.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"ERR "));
-            for _ in refused {
+            for _ in 0..refusals(&replies) {
                 if !self.told() {
                     sleep(REFUSAL);
                 }
@@ -227,7 +225,8 @@ impl Server {
     }
 }
 
-/// A pseudo-terminal that carries bytes as they are. The peer is kept open, so that terminals may come and go.
+/// A pseudo-terminal that carries bytes as they are. The peer is kept open, so that terminals may
+/// come and go.
 fn pseudo_terminal() -> io::Result<(OwnedFd, File, PathBuf)> {
     let line = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
     // A flag of its own: macOS has none for it in `openpt`.
@@ -243,7 +242,8 @@ fn pseudo_terminal() -> io::Result<(OwnedFd, File, PathBuf)> {
     Ok((line, peer, path))
 }
 
-/// Listens on a socket that only the caller can use; one that a dead process left behind is replaced.
+/// Listens on a socket that only the caller can use; one that a dead process left behind is
+/// replaced.
 fn listen(path: &Path) -> io::Result<UnixListener> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let found = fs::metadata(folder)?;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::virtual_board::{Flash, PAGES, VirtualBoard};
+use super::virtual_board::{Flash, PAGES, REFUSAL, VirtualBoard, refusals};
 use crate::device::Rest;
 
 /// The exit code of "no device".
@@ -104,6 +104,9 @@ fn converse(board: &mut VirtualBoard, mut line: TcpStream, stop: &AtomicBool) ->
         };
         replies.clear();
         board.receive(&bytes[..count], &mut replies)?;
+        for _ in 0..refusals(&replies) {
+            std::thread::sleep(REFUSAL);
+        }
         line.write_all(&replies)?;
     }
     Ok(())

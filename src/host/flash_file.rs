@@ -4,11 +4,11 @@
 //! * A new file is written under another name, synced and then renamed, so that no shortened flash
 //!   ever stands under its name.
 //! * The file must be a regular file of the caller, readable and writable by nobody else, with one
-//!   name. It holds the custodian's key and sums that are not yet private. (On Windows the permissions
-//!   of its folder count, and only kind and size are checked.)
-//! * [`FlashFile::check`] finds out whether the open file is still the one under its name, whole and
-//!   private. The device asks before every answer: it must not answer from a file that nobody will
-//!   find again.
+//!   name. It holds the custodian's key and sums that are not yet private. (On Windows the
+//!   permissions of its folder count, and only kind and size are checked.)
+//! * [`FlashFile::check`] finds out whether the open file is still the one under its name, whole
+//!   and private. The device asks before every answer: it must not answer from a file that nobody
+//!   will find again.
 //! * The file is locked for as long as it is open.
 
 use crate::prelude::*;

@@ -1,14 +1,15 @@
 //! The same device on a laptop: flash in a file or in memory, entropy from the operating system.
 //!
-//! [`VirtualBoard`] takes the bytes of a serial line and gives those of the replies. It holds the very
-//! [`Device`] that runs on a board, with room for 64 features and 4,096 waiting patients, as the v2.
+//! [`VirtualBoard`] takes the bytes of a serial line and gives those of the replies. It holds the
+//! very [`Device`] that runs on a board, with room for 64 features and 4,096 waiting patients, as
+//! the v2.
 //!
-//! The flash is 4 KB pages of 4-byte words that a write can only clear, kept in a [`Flash`] image. In
-//! a file, every operation is written through at once, so that killing the process at any moment
+//! The flash is 4 KB pages of 4-byte words that a write can only clear, kept in a [`Flash`] image.
+//! In a file, every operation is written through at once, so that killing the process at any moment
 //! leaves what a power cut would leave. Before a reply is handed out the file is checked
 //! ([`super::flash_file`]) and synced, so that what was answered survives the loss of the whole
-//! machine. (A machine that loses power in the middle of a request may have kept any of that request's
-//! writes, in any order; a device that finds such a thing says `fault`, as it must.)
+//! machine. (A machine that loses power in the middle of a request may have kept any of that
+//! request's writes, in any order; a device that finds such a thing says `fault`, as it must.)
 
 use crate::prelude::*;
 use std::path::Path;
@@ -32,6 +33,16 @@ pub const PAGE: usize = 4096;
 /// Pages of a new flash.
 pub const PAGES: usize = 64;
 const WORD: usize = 4;
+
+/// The time of a refused line on a virtual device; a board answers once in 20 ms. Without it a program
+/// could try millions of tags a second.
+pub const REFUSAL: Duration = Duration::from_millis(20);
+
+/// How many of these replies are refusals.
+#[must_use]
+pub fn refusals(replies: &[u8]) -> usize {
+    replies.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"ERR ")).count()
+}
 
 /// The cells of a flash, and the file they are written through to.
 #[derive(Debug)]
@@ -227,7 +238,8 @@ impl<const M: usize, const U: usize> VirtualBoard<M, U> {
         Self { device, flash, framer: Framer::new(), seed, ticked: Instant::now() }
     }
 
-    /// Loses everything in memory and powers up again on what is on flash. A seeded board moves on to the next seed.
+    /// Loses everything in memory and powers up again on what is on flash. A seeded board moves on
+    /// to the next seed.
     pub fn power_cut(&mut self) {
         *self = Self::boot(self.flash.clone(), self.seed.map(|seed| seed.wrapping_add(1)));
     }
@@ -263,7 +275,8 @@ impl<const M: usize, const U: usize> VirtualBoard<M, U> {
         self.flash.sync().inspect_err(|_| out.truncate(start))
     }
 
-    /// The replies to one line, given without line end. For tests and demonstrations on a flash in memory.
+    /// The replies to one line, given without line end. For tests and demonstrations on a flash in
+    /// memory.
     pub fn ask(&mut self, line: &str) -> String {
         let mut out = Vec::new();
         let synced = self.receive(format!("\n{line}\n").as_bytes(), &mut out);

@@ -2,12 +2,12 @@
 //! request.
 //!
 //! # Guarantees
-//! The flash is a [`JournalFlash`] with words of 4 bytes and [`MIN_PAGES`] to 64 pages of 1 to 8 KB,
-//! 256 KB at most. A word is written at most twice between erases, torn writes counted, and the
+//! The flash is a [`JournalFlash`] with words of 4 bytes and [`MIN_PAGES`] to 64 pages of 1 to 8
+//! KB, 256 KB at most. A word is written at most twice between erases, torn writes counted, and the
 //! second write only clears bits.
-//! * **All or nothing.** After a power cut at any word write or erase, in a commit or in a recovery,
-//!   the parts are as before the commit or as after it; once [`Journal::commit`] has returned, as
-//!   after it.
+//! * **All or nothing.** After a power cut at any word write or erase, in a commit or in a
+//!   recovery, the parts are as before the commit or as after it; once [`Journal::commit`] has
+//!   returned, as after it.
 //! * **No silent loss.** [`Journal::mount`] repairs what a power cut can leave behind and nothing
 //!   else. If committed data is missing or changed, it fails and changes nothing.
 //! * **Read back.** Every word is read back when it is written, and a page is read when it was
@@ -23,82 +23,86 @@
 //! keys exists anywhere. No allocation, no panic.
 //!
 //! # Format
-//! Version 3. Words are little endian. Pages are numbered from 1 in the order of their opening; page
-//! `s` lies in slot `s mod pages`.
+//! Version 3. Words are little endian. Pages are numbered from 1 in the order of their opening;
+//! page `s` lies in slot `s mod pages`.
 //! ```text
-//! page    seq: u32 | delta: 8, back: 8, tail: 12, 0: 2, purging: 1, open: 1 | swept: u32 | failed: u64
-//!         | checksum | records .. | blank
+//! page    seq: u32 | delta: 8, back: 8, tail: 12, 0: 2, purging: 1, open: 1 | swept: u32
+//!         | failed: u64 | checksum | records .. | blank
 //! record  words: 12, items: 12, 0: 6, last: 1, unmarked: 1 | descriptors, 16 bits each
-//!         | the parts' values, a secret one with its checksum behind it unless it is absent | commit
+//!         | the parts' values, a secret one with its checksum unless it is absent | commit
 //! ```
-//! * `delta`: the log begins at page `seq - delta`. `back`: the page before is `seq - back`; numbers
-//!   in between belong to slots that failed. `tail`: so many words of the page before count. `swept`:
-//!   see below. `failed`: the slots that failed, one bit each.
+//! * `delta`: the log begins at page `seq - delta`. `back`: the page before is `seq - back`;
+//!   numbers in between belong to slots that failed. `tail`: so many words of the page before
+//!   count. `swept`: see below. `failed`: the slots that failed, one bit each.
 //! * A descriptor is `0, key: 9, length in words: 6` or, from key 512 on, `1, key: 13, length: 2`.
-//! * `commit` is the checksum of the record without its secret values. Its top bit is cleared so that
-//!   it is never blank. It is written last and makes the record valid.
+//! * `commit` is the checksum of the record without its secret values. Its top bit is cleared so
+//!   that it is never blank. It is written last and makes the record valid.
 //! * A transaction is one or more consecutive records; the `last` one commits it.
 //! * Descriptors and values are padded with zeros to whole words.
 //! * Checksums are CRC-32, xor the place (page, word) they stand for; those of page headers are xor
 //!   the format's name `Eqj3` and the number of parts. Bytes of another place, an earlier round or
-//!   another layout never pass. Every later format keeps this rule for the first six words of a page.
-//! * Second writes: `unmarked` is cleared when the transaction is committed, `open` when a later page
-//!   holds something committed, a superseded secret value becomes zeros. The first two change one
-//!   bit, so they cannot be torn.
+//!   another layout never pass. Every later format keeps this rule for the first six words of a
+//!   page.
+//! * Second writes: `unmarked` is cleared when the transaction is committed, `open` when a later
+//!   page holds something committed, a superseded secret value becomes zeros. The first two change
+//!   one bit, so they cannot be torn.
 //!
 //! # Sweeps
 //! The first record of every page, its sweep, rewrites the parts that follow those of the sweep
 //! before, in the circle of keys; `swept` counts them. Once all parts have been rewritten since a
-//! page, the log no longer needs it. How many parts a sweep has (`Journal::pace`) depends on lengths
-//! only. A sweep belongs to the transaction that opens the page, but is a record of its own: its size
-//! does not depend on the parts that the transaction changes.
+//! page, the log no longer needs it. How many parts a sweep has (`Journal::pace`) depends on
+//! lengths only. A sweep belongs to the transaction that opens the page, but is a record of its
+//! own: its size does not depend on the parts that the transaction changes.
 //!
 //! A transaction erases nothing that its own failure would need: the log it starts from stays whole
 //! until it is committed. So one of more than half a page needs room beforehand
-//! ([`Journal::make_room`]). [`Journal::carries`] tells whether a region is large enough for the parts.
+//! ([`Journal::make_room`]). [`Journal::carries`] tells whether a region is large enough for the
+//! parts.
 //!
 //! # Recovery
 //! The newest page is the valid header with the highest number; the log runs from there back by
-//! `delta`. Everything in it up to each `tail` must be valid, each page must name the one before, and
-//! the sweeps must hold every part. What follows the last committed transaction is void. A power cut
-//! explains it in two cases only:
+//! `delta`. Everything in it up to each `tail` must be valid, each page must name the one before,
+//! and the sweeps must hold every part. What follows the last committed transaction is void. A
+//! power cut explains it in two cases only:
 //! - In the newest page, all words of a record up to some word are right, that word has lost only
 //!   bits that it was to lose, everything behind is blank, and the record is unmarked.
-//! - The newest page holds no committed record and the page before is still `open`: then its opening
-//!   was cut, or its erase in an earlier recovery, and it may hold anything.
+//! - The newest page holds no committed record and the page before is still `open`: then its
+//!   opening was cut, or its erase in an earlier recovery, and it may hold anything.
 //!
 //! Anything else is damage. In particular, no change of one or two bits of a word, and no word that
-//! turns blank or zero, is mistaken for a power cut. What cannot be told from a power cut is a change
-//! of several words at the very end of the log: if the mark of the last record is set again and
-//! its commit word has more bits than it should, the record reads as torn.
+//! turns blank or zero, is mistaken for a power cut. What cannot be told from a power cut is a
+//! change of several words at the very end of the log: if the mark of the last record is set again
+//! and its commit word has more bits than it should, the record reads as torn.
 //!
 //! If the log ends exactly as a finished commit leaves it, mounting writes nothing, and the next
 //! commit opens a new page: nothing is ever appended to a page of an earlier power-up, where a word
 //! that reads blank may have been written. Otherwise void pages are erased, last first, and a purge
-//! follows: all parts are rewritten into fresh pages, page by page, each one a transaction of its own,
-//! and then every other page is erased. Torn words and unfinished scrubs are gone with their pages; in
-//! place they could not be finished without a third write. Pages opened by a purge say so (`purging`),
-//! and the purge ends with one that does not: until then it is started again.
+//! follows: all parts are rewritten into fresh pages, page by page, each one a transaction of its
+//! own, and then every other page is erased. Torn words and unfinished scrubs are gone with their
+//! pages; in place they could not be finished without a third write. Pages opened by a purge say so
+//! (`purging`), and the purge ends with one that does not: until then it is started again.
 //!
 //! Flash that reads 0x00 when new is no special case: a page is erased before it is opened, and
-//! blankness only matters on a region without any valid header. That one is new if at most one page is
-//! neither all ones nor all zeros (its first erase or header torn); two pages with headers exist
+//! blankness only matters on a region without any valid header. That one is new if at most one page
+//! is neither all ones nor all zeros (its first erase or header torn); two pages with headers exist
 //! before anything is committed.
 //!
 //! # Failing flash
-//! If a page is not blank after its erase, or does not take its header, its number is left out. If it
-//! does not take a record, the record is written again on the next page, which says in its `tail` that
-//! the first copy is void; once the transaction is committed, the words of that copy are zeroed. What was committed in a failed page stays valid, because
-//! it was read back; sweeps move it away like everything else. Not covered is a bit that changes
-//! by itself long after it was written: that is damage, found at the next mount.
+//! If a page is not blank after its erase, or does not take its header, its number is left out. If
+//! it does not take a record, the record is written again on the next page, which says in its
+//! `tail` that the first copy is void; once the transaction is committed, the words of that copy
+//! are zeroed. What was committed in a failed page stays valid, because it was read back; sweeps
+//! move it away like everything else. Not covered is a bit that changes by itself long after it was
+//! written: that is damage, found at the next mount.
 //!
 //! # Privacy
-//! * Once a newer value of a secret part is committed, older ones are overwritten with zeros, or their
-//!   page is erased, before the commit returns; after a power cut, before the mount returns. The same
-//!   goes for values of a transaction that was not committed. (A dead bit may keep its one bit.)
+//! * Once a newer value of a secret part is committed, older ones are overwritten with zeros, or
+//!   their page is erased, before the commit returns; after a power cut, before the mount returns.
+//!   The same goes for values of a transaction that was not committed. (A dead bit may keep its one
+//!   bit.)
 //! * The number and the order of flash operations depend on the number of parts that change, on
-//!   lengths, and on the history of both; never on values, nor on which of several parts of the same
-//!   length changes.
+//!   lengths, and on the history of both; never on values, nor on which of several parts of the
+//!   same length changes.
 //!
 //! # Endurance
 //! A page lasts 20,000 erases on the nRF51 (v1), 10,000 on the nRF52833 (v2). With 64 features, the
@@ -112,8 +116,8 @@
 //! measured         111 bytes of flash a patient          117 bytes
 //! lasts            11.8 million patients                 22.3 million patients
 //! ```
-//! `tests/endurance.rs` measures it. A look rewrites tallies and ledgers after making room. A power-up
-//! costs one page, one after an unfinished commit up to a round of the region.
+//! `tests/endurance.rs` measures it. A look rewrites tallies and ledgers after making room. A
+//! power-up costs one page, one after an unfinished commit up to a round of the region.
 
 mod flash;
 mod log;
@@ -141,7 +145,8 @@ pub const MAX_PART: usize = 128;
 pub const MAX_SHORT_PART: usize = 12;
 /// Keys from this one on hold short parts only.
 pub const MAX_LONG_KEYS: u16 = 512;
-/// Words that the record of an ordinary request takes at most: an `OUTCOME` with a tally of 73 bytes.
+/// Words that the record of an ordinary request takes at most: an `OUTCOME` with a tally of 73
+/// bytes.
 const ORDINARY: u32 = 24;
 /// Fewest pages of a region.
 pub const MIN_PAGES: u32 = 8;
@@ -166,7 +171,8 @@ pub trait Parts {
     fn encode(&self, key: u16, out: &mut [u8]);
 
     /// Called before each pass over the values at mount with the number of passes done. Returns
-    /// whether there is to be another. Parts that can be read only with the help of others want two.
+    /// whether there is to be another. Parts that can be read only with the help of others want
+    /// two.
     fn another_pass(&mut self, done: u8) -> bool {
         done == 0
     }
@@ -246,7 +252,8 @@ impl From<NorFlashErrorKind> for Error {
 pub enum MountError {
     /// The flash refused.
     Flash(NorFlashErrorKind),
-    /// Pages or words of a size, a number of pages, or a number of parts that the format cannot hold.
+    /// Pages or words of a size, a number of pages, or a number of parts that the format cannot
+    /// hold.
     Geometry,
     /// Neither blank nor written by a journal of these parts.
     Foreign,
@@ -285,7 +292,8 @@ pub struct Journal<F> {
     tail: u16,
     /// Every part has a committed value in a page from this one on.
     oldest: u32,
-    /// What the header of the newest page says is the oldest: no page from this one on may be erased.
+    /// What the header of the newest page says is the oldest: no page from this one on may be
+    /// erased.
     floor: u32,
     /// How many parts sweeps have rewritten so far.
     swept: u32,
@@ -357,7 +365,8 @@ impl<F: JournalFlash> Journal<F> {
             };
             return Ok(self.ahead);
         }
-        // A page of an earlier power-up is not followed by another before there is something to write.
+        // A page of an earlier power-up is not followed by another before there is something to
+        // write.
         let opens = !self.sealed && self.left() < ORDINARY;
         if opens {
             self.transact(parts, &core::iter::empty, Some(Sweep::Pace))?;

@@ -11,9 +11,9 @@ use super::{Journal, JournalFlash, LOST, MAX_KEYS, MAX_PART, MIN_PAGES, MountErr
 type Place = (u32, u16);
 
 impl<F: JournalFlash> Journal<F> {
-    /// Reads the parts from flash and makes the journal ready for use. `parts` must be as on a blank
-    /// device. On failure they are in no particular state, and the flash is given back, unchanged
-    /// unless repair had begun.
+    /// Reads the parts from flash and makes the journal ready for use. `parts` must be as on a
+    /// blank device. On failure they are in no particular state, and the flash is given back,
+    /// unchanged unless repair had begun.
     pub fn mount<P: Parts>(flash: F, parts: &mut P) -> Result<Self, (MountError, F)> {
         let mut journal = Self::unread(flash);
         match journal.recover(parts) {
@@ -67,7 +67,8 @@ impl<F: JournalFlash> Journal<F> {
         self.failed = newest.failed;
         let survey = self.survey(parts, &newest)?;
         let Some((seq, tail)) = survey.committed else {
-            // Only the first page of all has none before it, and a commit behind it would have closed it.
+            // Only the first page of all has none before it, and a commit behind it would have
+            // closed it.
             let first = self.page(newest.oldest)?;
             let blank = first.before == first.seq && !first.closed;
             return if blank { self.format(parts) } else { Err(MountError::Damaged) };
@@ -88,8 +89,8 @@ impl<F: JournalFlash> Journal<F> {
         self.oldest = newest.oldest;
         self.floor = header.oldest;
         self.swept = header.swept;
-        // The header was written before its transaction let go of older pages. Without this a device
-        // that is switched off after every page turn would never let go of any.
+        // The header was written before its transaction let go of older pages. Without this a
+        // device that is switched off after every page turn would never let go of any.
         self.retire().map_err(MountError::Repair)?;
         if survey.finished && survey.wiped && scrubbed && closed && !header.purging {
             return Ok(());
@@ -110,8 +111,8 @@ impl<F: JournalFlash> Journal<F> {
         if self.is_new()? { self.format(parts) } else { Err(MountError::Foreign) }
     }
 
-    /// Whether no page was ever opened: all are blank, in either sense, but for one whose first erase
-    /// or header was torn.
+    /// Whether no page was ever opened: all are blank, in either sense, but for one whose first
+    /// erase or header was torn.
     fn is_new(&mut self) -> Result<bool, NorFlashErrorKind> {
         let mut torn = 0;
         for place in 0..self.region.pages {
@@ -298,7 +299,8 @@ impl<F: JournalFlash> Journal<F> {
 struct Survey {
     /// The end of the last committed transaction.
     committed: Option<Place>,
-    /// Whether the log ends as a finished commit leaves it: a marked record, and blank words behind.
+    /// Whether the log ends as a finished commit leaves it: a marked record, and blank words
+    /// behind.
     finished: bool,
     /// Whether void records in failed pages have been zeroed.
     wiped: bool,

@@ -1,7 +1,7 @@
 //! The flash region as a ring of pages of words, and the header of a page.
 //!
-//! A page is named by its number in the log, counted up from 1; page `s` lies in slot `s mod pages`.
-//! A word is four bytes, little endian; `at` counts words from the start of a page.
+//! A page is named by its number in the log, counted up from 1; page `s` lies in slot `s mod
+//! pages`. A word is four bytes, little endian; `at` counts words from the start of a page.
 
 use core::ops::{Range, RangeInclusive};
 
@@ -155,7 +155,8 @@ impl<F: JournalFlash> Region<F> {
         self.write(seq, at, &word.to_le_bytes())
     }
 
-    /// Overwrites words with zeros, one by one: a word that does not take it must not stop the others.
+    /// Overwrites words with zeros, one by one: a word that does not take it must not stop the
+    /// others.
     pub(super) fn zero(&mut self, seq: u32, words: Range<u16>) -> Result<bool, NorFlashErrorKind> {
         let mut good = true;
         for at in words {

@@ -3,9 +3,9 @@
 //!
 //! - A write may only clear bits, and a word may be written at most twice between erases; a torn
 //!   write counts. A violation is refused and remembered in [`StrictFlash::misuse`].
-//! - An operation is the write of one word or the erase of one page. [`StrictFlash::cut_after`] lets
-//!   some pass and tears the next: of the bits it would change, each one changes or not as [`Tear`]
-//!   says. From then on everything fails until [`StrictFlash::power_up`].
+//! - An operation is the write of one word or the erase of one page. [`StrictFlash::cut_after`]
+//!   lets some pass and tears the next: of the bits it would change, each one changes or not as
+//!   [`Tear`] says. From then on everything fails until [`StrictFlash::power_up`].
 //! - A dead bit ([`StrictFlash::kill`]) shows when its word is next written or erased, and never as
 //!   an error: only reading back tells.
 //! - Erases are counted for every page, for ever.
@@ -100,12 +100,14 @@ pub struct StrictFlash<const PAGE: usize> {
 }
 
 impl<const PAGE: usize> StrictFlash<PAGE> {
-    /// A fresh part of `pages` pages. Its bytes are 0xff, or 0x00 as in an emulator; the latter must be erased first.
+    /// A fresh part of `pages` pages. Its bytes are 0xff, or 0x00 as in an emulator; the latter
+    /// must be erased first.
     pub fn new(pages: usize, blank: u8) -> Self {
         Self::from_bytes(&vec![blank; pages * PAGE])
     }
 
-    /// A part with these bytes, a whole number of pages. A word that is not blank counts as written once.
+    /// A part with these bytes, a whole number of pages. A word that is not blank counts as written
+    /// once.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let words: Vec<u32> =
             bytes.as_chunks::<WORD>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
