@@ -45,7 +45,9 @@ pub fn dist() -> Result<(), String> {
 /// Builds the program for a target and gives its path.
 fn program(target: &str, name: &str) -> Result<PathBuf, String> {
     tools::target(target)?;
-    run(cargo().args(["build", "--release", "--locked", "--bin", "equipoise", "--target", target]))?;
+    let mut build = cargo();
+    build.args(["build", "--release", "--locked", "--bin", "equipoise", "--target", target]);
+    run(build.args(["--config", "profile.release.strip=true"]))?;
     Ok(tools::target_directory().join(target).join("release").join(name))
 }
 
