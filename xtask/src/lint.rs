@@ -94,6 +94,17 @@ pub fn columns() -> Result<(), String> {
     }
 }
 
+/// Wraps long comments. Only the nightly rustfmt can; what it leaves is what the stable one checks.
+pub fn wrap_comments() -> Result<(), String> {
+    let options = format!("wrap_comments=true,comment_width={COLUMNS}");
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly", "cargo", "fmt", "--all", "--", "--config", &options]);
+    command.env_remove("CARGO").env_remove("RUSTC").env_remove("RUSTUP_TOOLCHAIN");
+    run(&mut command)?;
+    run(cargo().args(["fmt", "--all"]))?;
+    columns()
+}
+
 /// Number and length of the comment lines that are too long. Tables and preformatted blocks may be
 /// wider, because they cannot be wrapped.
 fn long_comments(text: &str) -> Vec<(usize, usize)> {

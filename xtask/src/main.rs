@@ -86,9 +86,13 @@ const TASKS: [Task; 17] = [
     },
     Task {
         name: "columns",
-        options: "",
-        help: "comments longer than 100 columns",
-        run: |words| no_options(words).and_then(|()| lint::columns()),
+        options: "[--fix]",
+        help: "comments longer than 100 columns; --fix wraps them (nightly rustfmt)",
+        run: |words| match words {
+            [] => lint::columns(),
+            ["--fix"] => lint::wrap_comments(),
+            other => Err(format!("`{}`: allowed is --fix", other.join(" "))),
+        },
     },
     Task {
         name: "fuzz",
