@@ -1,7 +1,7 @@
 //! Any dialogue with a device on a RAM flash: no panic, no fault, and every line has its answer.
 //!
 //! Input: one byte that chooses the device (blank, or running one of two plans), then lines. `!`
-//! stands for idle time, `^` for a power cut, `@CLOSE` and `@ERASE` for orders of the custodian, with
+//! stands for idle time, `^` for a power cut, `@CLOSE` and `@ERASE` for orders of the custodian with
 //! their proofs.
 #![no_main]
 
@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
         match line {
             b"!" => drop(desk.device.rest()),
             b"^" => desk = desk.power_up(2),
-            // Not where the device gives no challenge: it has no key, or is locked after wrong proofs.
+            // A device without a key, or locked after wrong proofs, gives no challenge.
             b"@CLOSE" | b"@ERASE" if desk.ask("AUTH").starts_with("NONCE") => {
                 desk.order(if line == b"@CLOSE" { "CLOSE" } else { "ERASE" });
             }
