@@ -60,6 +60,27 @@ fn power_cuts_lose_nothing_answered() {
     assert!(in_erases >= 10 && in_recovery >= 5, "{in_erases} in erases, {in_recovery} in recovery");
 }
 
+/// The journal goes round its whole region, a page a power-up, and nothing is lost.
+#[test]
+fn journal_goes_round_its_region() {
+    let mut board = Board::boot(Firmware::Release, 13);
+    board.begin(PLAN);
+    let mut known = Known::default();
+    for _ in 0..80 {
+        for _ in 0..2 {
+            let reply = board.request(&known.next());
+            known.heard(&reply);
+        }
+        board.power_up();
+        board.start();
+        known.check(&mut board);
+    }
+    let erases = board.state().erases;
+    assert!(erases.iter().all(|count| *count >= 1), "{erases:?}");
+    let twice = erases.iter().filter(|count| **count >= 2).count();
+    assert!(twice >= 10, "{erases:?}");
+}
+
 /// A board with a trial, nine requests old.
 fn begun(firmware: Firmware, seed: u32) -> (Board, Known) {
     let mut board = Board::boot(firmware, seed);

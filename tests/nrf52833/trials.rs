@@ -124,11 +124,13 @@ fn dead_noise_source_assigns_nobody() {
     board.assign(assigned + 1, 0);
 }
 
-/// At any turnaround from 0 to 500 ms no request needs a second sending: 2,000 patients, whose journal goes round its
-/// region; afterwards a power cut loses nothing.
+/// At any turnaround from 0 to 500 ms no request needs a second sending: 2,000 patients. The flash is worn so little that
+/// the journal lasts for 10 million; afterwards a power cut loses nothing.
 #[test]
 fn no_request_is_sent_twice() {
     const PATIENTS: u32 = 2000;
+    /// Erases a page of the nRF52833 is good for.
+    const ENDURANCE: u64 = 10_000;
     let mut board = Board::boot(Firmware::Release, 4);
     board.begin(&format!("features=8 patients={PATIENTS} epsilon=1"));
     let mut dice = Dice(5);
@@ -146,10 +148,11 @@ fn no_request_is_sent_twice() {
         ask(&mut board, if k % 9 == 0 { format!("LOST {k}") } else { format!("OUTCOME {k} 1") });
     }
     let State { overruns, erases, operations, .. } = board.state();
-    println!("{PATIENTS} patients: {operations} flash operations, {} erases", erases.iter().sum::<u64>());
+    let erased: u64 = erases.iter().sum();
+    println!("{PATIENTS} patients: {operations} flash operations, {erased} erases, {overruns} bytes lost");
     assert_eq!(overruns, 0);
-    let (least, most) = (erases.iter().min().unwrap(), erases.iter().max().unwrap());
-    assert!(*least >= 1 && most - least <= 1, "the journal goes round its region: {erases:?}");
+    let lasts = u64::from(PATIENTS) * erases.len() as u64 * ENDURANCE / erased;
+    assert!(lasts >= 10_000_000, "the journal lasts for {lasts} patients");
     assert_eq!(board.word("LATE_REPLIES"), 0, "a reply took longer than the time set aside for it");
     board.power_up();
     board.start();
