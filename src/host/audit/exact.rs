@@ -211,6 +211,16 @@ pub fn next_noise(trial: &Small) -> Option<(u8, Vec<i64>)> {
     })
 }
 
+/// The raw cells that an act adds noise to, in the order of the draws.
+fn cells_to_mask(trial: &Small, act: Act) -> Vec<i64> {
+    let looks = match act {
+        Act::Look => trial.look_due(),
+        Act::Close => trial.phase() != Phase::Closed,
+        Act::Assign(..) | Act::Resolve(..) => false,
+    };
+    if looks { next_noise(trial).map_or_else(Vec::new, |(_, cells)| cells) } else { Vec::new() }
+}
+
 /// States, each with the probability of being in it and of having seen what was seen.
 type Belief = Vec<(u32, f64)>;
 
@@ -322,7 +332,7 @@ fn step(
     let mut grown = States::default();
     let mut next: HashMap<NodeKey, Node> = HashMap::new();
     for node in nodes {
-        let frame = frame(node, states);
+        let frame = frame(node, acts, states);
         // States of this node's children; those that settle are forgotten with it.
         let mut fresh = States::default();
         let mut known: HashMap<(u32, Act), Vec<(f64, Branch)>> = HashMap::new();
@@ -395,7 +405,7 @@ fn branches(
     frame: &Frame,
     fresh: &mut States,
 ) -> Vec<(f64, Branch)> {
-    let raw = next_noise(trial).map_or_else(Vec::new, |(_, cells)| cells);
+    let raw = cells_to_mask(trial, act);
     let relative = |i: usize, ends: &Option<(i64, i64)>| {
         let cell = raw.get(i).copied().unwrap_or(0);
         ends.map(|(low, high)| (low - cell, high - cell))
@@ -412,14 +422,16 @@ fn branches(
 /// is the same in all of them, so that its noise can be taken as given.
 type Frame = Vec<Option<(i64, i64)>>;
 
-fn frame(node: &Node, states: &States) -> Frame {
+fn frame(node: &Node, acts: &[Act], states: &States) -> Frame {
     let mut ends: Vec<(i64, i64)> = Vec::new();
-    for (state, _) in node.iter().flatten() {
-        let cells = next_noise(&states.trials[*state as usize]).map_or_else(Vec::new, |(_, cells)| cells);
-        for (i, cell) in cells.into_iter().enumerate() {
-            match ends.get_mut(i) {
-                Some((low, high)) => (*low, *high) = ((*low).min(cell), (*high).max(cell)),
-                None => ends.push((cell, cell)),
+    for (belief, act) in node.iter().zip(acts) {
+        for (state, _) in belief {
+            let cells = cells_to_mask(&states.trials[*state as usize], *act);
+            for (i, cell) in cells.into_iter().enumerate() {
+                match ends.get_mut(i) {
+                    Some((low, high)) => (*low, *high) = ((*low).min(cell), (*high).max(cell)),
+                    None => ends.push((cell, cell)),
+                }
             }
         }
     }
