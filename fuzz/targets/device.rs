@@ -1,8 +1,8 @@
 //! Any dialogue with a device on a RAM flash: no panic, no fault, and every line has its answer.
 //!
 //! Input: one byte that chooses the device (blank, or running one of two plans), then lines. `!`
-//! stands for idle time, `^` for a power cut, `@CLOSE` and `@ERASE` for orders of the custodian with
-//! their proofs.
+//! stands for idle time, `^` for a power cut, `@CLOSE` and `@ERASE` for orders of the custodian,
+//! with their proofs.
 #![no_main]
 
 #[path = "../../tests/desk/mod.rs"]
