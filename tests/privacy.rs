@@ -475,7 +475,8 @@ impl<F: FnMut(i64) -> i64> Chance for Generators<F> {
 #[test]
 fn faults_of_the_sampler_are_caught() {
     use equipoise::device::generator::{Generator, Seeded};
-    let faults: [(&str, fn(i64) -> i64); 5] = [
+    type Fault = (&'static str, fn(i64) -> i64);
+    let faults: [Fault; 5] = [
         ("none", |k| k),
         ("halved", |k| k / 2),
         ("even", |k| k & !1),
