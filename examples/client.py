@@ -58,7 +58,7 @@ def send(port, request):
 
 
 def main(path, feature, outcome=None):
-    port = serial.Serial(path, 115200, timeout=2)
+    port = serial.Serial(path, 115200, timeout=2.5)
     hello = ask(port, "HELLO", "HELLO ").split()
     if hello[:3] != ["HELLO", "equipoise", "2"] or hello[4] != "running":
         sys.exit(f"no running trial of protocol 2: {' '.join(hello)}")

@@ -13,6 +13,7 @@ pub mod code;
 pub mod custodian;
 pub mod demo;
 pub mod due;
+mod exchange;
 pub mod factors;
 pub mod failure;
 pub mod keys;
