@@ -118,6 +118,11 @@ impl Session {
         self.nonce.take()
     }
 
+    /// Voids the nonce, if there is one.
+    pub(super) const fn void_nonce(&mut self) {
+        self.nonce = None;
+    }
+
     /// A second has passed.
     pub(super) fn tick(&mut self) {
         self.seconds = self.seconds.saturating_sub(1);

@@ -259,7 +259,11 @@ where
             return Err(Refusal::Checksum { got: None, expected: wire::checksum(line) });
         }
         self.checksums_required = opened.has_checksum;
-        let evidence = Evidence { text, proof, nonce: self.session.take_nonce() };
+        // Every request voids the nonce; commands that take a proof read it first. (Only they copy nonce and proof,
+        // which would be a tenth of the work of an `ASSIGN` on the Cortex-M0.)
+        let nonce = if request.is_custodians() { self.session.take_nonce() } else { None };
+        self.session.void_nonce();
+        let evidence = || Evidence { text, proof, nonce };
         match request {
             Request::Assign { patient, feature, tag } => self.ready()?.assign(patient, feature, tag),
             Request::Outcome { patient, y } => self.ready()?.record_outcome(patient, Some(y)),
@@ -268,10 +272,10 @@ where
             Request::Status => self.status(),
             Request::Report => self.ready()?.report(out),
             Request::Challenge => self.ready()?.challenge(),
-            Request::Key(key) => self.ready()?.set_key(key, &evidence),
-            Request::Plan { plan, file } => self.ready()?.plan(plan, file, &evidence),
-            Request::Close => self.ready()?.close(&evidence),
-            Request::Erase => self.ready()?.erase(&evidence),
+            Request::Key(key) => self.ready()?.set_key(key, &evidence()),
+            Request::Plan { plan, file } => self.ready()?.plan(plan, file, &evidence()),
+            Request::Close => self.ready()?.close(&evidence()),
+            Request::Erase => self.ready()?.erase(&evidence()),
         }
     }
 

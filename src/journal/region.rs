@@ -155,12 +155,24 @@ impl<F: JournalFlash> Region<F> {
         self.write(seq, at, &word.to_le_bytes())
     }
 
-    /// Overwrites words with zeros, one by one: a word that does not take it must not stop the
-    /// others.
+    /// Overwrites words with zeros. A word that does not take it does not stop the others.
     pub(super) fn zero(&mut self, seq: u32, words: Range<u16>) -> Result<bool, NorFlashErrorKind> {
+        const ZEROS: [u8; 16 * WORD] = [0; 16 * WORD];
         let mut good = true;
-        for at in words {
-            good &= self.put(seq, at, 0)?;
+        let mut at = words.start;
+        while at < words.end {
+            let bytes = ZEROS.get(..usize::from(words.end - at) * WORD).unwrap_or(&ZEROS);
+            let end = at + (bytes.len() / WORD) as u16;
+            // Written in one go, which stops at the first word that fails.
+            if !self.write(seq, at, bytes)? {
+                good = false;
+                for at in at..end {
+                    if self.word(seq, at)? != 0 {
+                        self.put(seq, at, 0)?;
+                    }
+                }
+            }
+            at = end;
         }
         Ok(good)
     }
