@@ -193,8 +193,8 @@ impl Cells {
             if unit.has_spread() {
                 [e, f, g].iter().for_each(|cell| out.put(&cell.bytes()));
             } else {
-                out.put(&e.short_bytes());
-                out.put(&g.short_bytes());
+                let ([a, b, c, d], [e, f, g, h]) = (e.short_bytes(), g.short_bytes());
+                out.put(&[a, b, c, d, e, f, g, h]);
             }
         }
     }

@@ -249,7 +249,9 @@ where
     fn answer(&mut self, line: &[u8], out: &mut impl FnMut(&Reply<'_>, &[u8])) -> Answer {
         // A look that is due comes before anything else. If it fails the device is in trouble, and
         // says so below.
-        let _ = self.ready().and_then(|mut ready| ready.look_if_due());
+        if self.state.trial().is_some_and(|trial| trial.look_due()) {
+            let _ = self.ready().and_then(|mut ready| ready.look_if_due());
+        }
         let opened = wire::open(line)?;
         let (text, proof) = wire::split_proof(opened.body);
         let request = Request::parse_text(text, proof.is_some())?;
