@@ -215,8 +215,9 @@ pub fn next_noise(trial: &Small) -> Option<(u8, Vec<i64>)> {
 fn cells_to_mask(trial: &Small, act: Act) -> Vec<i64> {
     let looks = match act {
         Act::Look => trial.look_due(),
-        Act::Close => trial.phase() != Phase::Closed,
-        Act::Assign(..) | Act::Resolve(..) => false,
+        // A faulty mechanism may look at an outcome.
+        Act::Close | Act::Resolve(..) => trial.phase() != Phase::Closed,
+        Act::Assign(..) => false,
     };
     if looks { next_noise(trial).map_or_else(Vec::new, |(_, cells)| cells) } else { Vec::new() }
 }
