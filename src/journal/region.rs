@@ -163,13 +163,15 @@ impl<F: JournalFlash> Region<F> {
         while at < words.end {
             let bytes = ZEROS.get(..usize::from(words.end - at) * WORD).unwrap_or(&ZEROS);
             let end = at + (bytes.len() / WORD) as u16;
-            // Written in one go, which stops at the first word that fails.
+            // Written in one go, which stops at the first word that fails. That one is left as it is:
+            // a word may be written twice between erases, and this was the second time.
             if !self.write(seq, at, bytes)? {
                 good = false;
-                for at in at..end {
-                    if self.word(seq, at)? != 0 {
-                        self.put(seq, at, 0)?;
-                    }
+                while at < end && self.word(seq, at)? == 0 {
+                    at += 1;
+                }
+                for at in at.saturating_add(1)..end {
+                    self.put(seq, at, 0)?;
                 }
             }
             at = end;
