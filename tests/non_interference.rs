@@ -152,7 +152,9 @@ impl Chance for Scripted {
 fn transcript(seed: u64, t: Patient, made_up: bool) -> Vec<String> {
     SCRIPT.set(Some(Script { seed, t, arm: 0, made_up, patient: 0, draws: 0 }));
     let mut desk = Desk::<_, Scripted>::on(Flash::new(), Repeatable::new(1));
-    desk.provision(&format!("PLAN features={FEATURES} patients={PATIENTS} epsilon=1 scale={SCALE} close=auto"));
+    desk.provision(&format!(
+        "PLAN features={FEATURES} patients={PATIENTS} epsilon=1 scale={SCALE} close=auto"
+    ));
     let mut people = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut seen = Vec::new();
     let own_arm = format!("ARM {} ", t.number);

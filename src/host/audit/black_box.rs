@@ -47,7 +47,7 @@ fn rows(replies: &str) -> impl Iterator<Item = (f64, u32)> {
     replies.lines().filter_map(|line| {
         let mut words = line.split('*').next()?.split_ascii_whitespace();
         (words.next()? == "ROW").then_some(())?;
-        let [_, estimate, _, _, patients] = std::array::from_fn(|_| words.next());
+        let [_, estimate, _, _, _, patients] = std::array::from_fn(|_| words.next());
         Some((estimate?.parse().ok()?, patients?.parse().ok()?))
     })
 }

@@ -235,10 +235,6 @@ pub fn families(design: Design) -> Vec<Family> {
 
 fn interim() -> Vec<Family> {
     let four = "features=1 patients=4 epsilon=20 alpha=0";
-    // Looks before half, with enough outcomes to settle there, or too few to be read at the second.
-    let early = |outcomes: usize, patients: usize| -> Vec<&str> {
-        (0..patients).map(|k| if k >= outcomes { "0?" } else { ["0+", "0-"][k % 2] }).collect()
-    };
     let mixed = ["0+", "1-", "1+", "0-", "0+", "1+", "1-", "0-"];
     vec![
         Family::whole("all trials", four, View::Ledger),
@@ -270,28 +266,6 @@ fn interim() -> Vec<Family> {
         graded(),
         Family::one("smaller epsilon", "features=1 patients=4 epsilon=6", View::Ledger, &["0+"; 4], 0, &[0]),
         moved("moved between features", "features=2 patients=8 epsilon=20 alpha=0", &mixed, &[0, 5]),
-        Family::one(
-            "looks before half, features settle",
-            "features=1 patients=256 epsilon=20 beta=9/10",
-            View::Ledger,
-            &early(24, 256),
-            0,
-            &[5, 100, 140],
-        ),
-        Family::one(
-            "left out of a look for its small window",
-            "features=1 patients=410 epsilon=20 beta=9/10",
-            View::Ledger,
-            &early(4, 410),
-            0,
-            &[100],
-        ),
-        moved(
-            "moved between a settled and an unsettled feature",
-            "features=2 patients=512 epsilon=20 beta=9/10",
-            &early(24, 512),
-            &[200],
-        ),
     ]
 }
 
