@@ -192,7 +192,7 @@ impl WorldArgs {
     }
 }
 
-const DESIGNS: &str = "conse dp-conse interim uniform fixed ucb1 thompson `etc[:SHARE]`";
+const DESIGNS: &str = "conse dp-conse interim uniform fixed ucb1 thompson etc[:SHARE]";
 
 /// The policy of a name.
 pub(crate) fn policy(name: &str) -> Result<(Design, Policy), SimulateError> {
