@@ -65,7 +65,7 @@ pub fn experiments() -> Vec<Experiment> {
     vec![
         Experiment {
             about: "outcome 1 or 0, size of the effect in the report",
-            plan: plan("features=1 patients=4 epsilon=4 close=auto"),
+            plan: plan("features=1 patients=4 epsilon=20 close=auto"),
             trials: [outcome, base],
             open: 2,
             // The sign says nothing, t's arm being a coin.
