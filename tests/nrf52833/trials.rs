@@ -153,7 +153,7 @@ fn no_request_is_sent_twice() {
     assert_eq!(overruns, 0);
     let lasts = u64::from(PATIENTS) * erases.len() as u64 * ENDURANCE / erased;
     assert!(lasts >= 10_000_000, "the journal lasts for {lasts} patients");
-    // The look at half is done before the next request is answered.
+    // One was seen, probably the one behind the look at half; its cause is not traced.
     assert!(board.word("LATE_REPLIES") <= 1, "a reply took longer than the time set aside for it");
     board.power_up();
     board.start();
