@@ -1,5 +1,5 @@
-//! Linker scripts of the firmware: the memory layout of the chosen board, which `memory.x` includes, and the
-//! one that logging needs.
+//! Linker scripts of the firmware: the memory layout of the chosen board, which `memory.x`
+//! includes, and the one that logging needs.
 
 use std::path::Path;
 use std::{env, fs};

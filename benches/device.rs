@@ -1,7 +1,9 @@
-//! Requests per second of `Device::handle_line`, on a flash in memory and with room for 64 features.
+//! Requests per second of `Device::handle_line`, on a flash in memory and with room for 64
+//! features.
 //!
-//! `cargo bench --bench device`; the line `thrpt` gives requests (elements) per second. Every request is a line with its
-//! checksum, every reply is formatted, and what it says is on the flash in memory, journal and all.
+//! `cargo bench --bench device`; the line `thrpt` gives requests (elements) per second. Every
+//! request is a line with its checksum, every reply is formatted, and what it says is on the flash
+//! in memory, journal and all.
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use equipoise::device::health::Repeatable;
 use equipoise::device::{Device, DeviceState, Rest};
@@ -18,7 +20,8 @@ fn line(request: &Request) -> Vec<u8> {
 }
 
 fn running(features: u8) -> Board {
-    let mut board = Board::new(Box::new(DeviceState::BLANK), Flash::in_memory(64), Repeatable::new(1), None);
+    let mut board =
+        Board::new(Box::new(DeviceState::BLANK), Flash::in_memory(64), Repeatable::new(1), None);
     let plan = format!("PLAN features={features} patients=1000000 epsilon=1");
     let mut ask = |text: &str| {
         let mut reply = String::new();
@@ -39,7 +42,10 @@ fn device(criterion: &mut Criterion) {
             .flat_map(|patient| {
                 let tag = Some(Tag(patient));
                 let feature = patient % u32::from(features);
-                [Request::Assign { patient, feature, tag }, Request::Outcome { patient, y: patient % 2 }]
+                [
+                    Request::Assign { patient, feature, tag },
+                    Request::Outcome { patient, y: patient % 2 },
+                ]
             })
             .map(|request| line(&request))
             .collect();

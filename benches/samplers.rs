@@ -1,4 +1,5 @@
-//! Draws of discrete Laplace noise per second, next to the floor: one 64-bit word from the same generator.
+//! Draws of discrete Laplace noise per second, next to the floor: one 64-bit word from the same
+//! generator.
 //!
 //! `cargo bench --bench samplers`; the line `thrpt` gives draws (elements) per second.
 use std::hint::black_box;

@@ -1,11 +1,13 @@
 //! Simulated patients per second on one core, next to a bare loop in the same run.
 //!
 //! Two bare loops, both of which draw a feature, throw a coin, draw an outcome and add it:
-//! * `bare loop`, as one would write it: one draw of the generator for each of the three, rates as floats;
-//! * `leanest loop`: what the harness does, one 64-bit word for feature and outcome and one bit for the arm.
+//! * `bare loop`, as one would write it: one draw of the generator for each of the three, rates as
+//!   floats;
+//! * `leanest loop`: what the harness does, one 64-bit word for feature and outcome and one bit for
+//!   the arm.
 //!
-//! What a design needs above the leanest loop is the design itself, as it ships, and the count of patients per arm; the
-//! outcomes come at once, so nobody waits in a table (`Trial::at_once`).
+//! What a design needs above the leanest loop is the design itself, as it ships, and the count of
+//! patients per arm; the outcomes come at once, so nobody waits in a table (`Trial::at_once`).
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -40,7 +42,8 @@ fn bare_loop() -> u64 {
 fn leanest_loop() -> u64 {
     let mut world = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut coins = Sampler::<Xoshiro256PlusPlus>::seed_from_u64(2);
-    let thresholds = [[0.35, 0.65].map(|p: f64| (p * f64::from(1 << 16) * f64::from(1 << 16)) as u64); 16];
+    let thresholds =
+        [[0.35, 0.65].map(|p: f64| (p * f64::from(1 << 16) * f64::from(1 << 16)) as u64); 16];
     let mut sums = [[(0u64, 0u32); 2]; 16];
     for _ in 0..PATIENTS {
         let word = world.next_u64();

@@ -1,8 +1,8 @@
 //! The one door for randomness.
 //!
-//! Everything random in a trial - the arm of a patient, a noise draw, the length of a batch - is asked of a
-//! [`Chance`]. The device passes [`Sampler`] over ChaCha20, simulation the same over xoshiro, and the exact
-//! audit an enumerator that walks every answer with its exact probability.
+//! Everything random in a trial - the arm of a patient, a noise draw, the length of a batch - is
+//! asked of a [`Chance`]. The device passes [`Sampler`] over ChaCha20, simulation the same over
+//! xoshiro, and the exact audit an enumerator that walks every answer with its exact probability.
 
 use core::fmt;
 
@@ -34,8 +34,9 @@ pub trait Chance {
 
 /// Exact answers from the words of a generator.
 ///
-/// Exact as long as the words are independent and uniform; on a device that means ChaCha20 ([`DeviceSampler`]),
-/// anything else is for simulation. The state of the generator cannot be read, printed or copied.
+/// Exact as long as the words are independent and uniform; on a device that means ChaCha20
+/// ([`DeviceSampler`]), anything else is for simulation. The state of the generator cannot be read,
+/// printed or copied.
 pub struct Sampler<R> {
     words: R,
     /// Coins not yet thrown, lowest bit first.

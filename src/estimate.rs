@@ -39,7 +39,8 @@ impl Estimate {
         self.low() <= -1.0 && self.high() >= 1.0
     }
 
-    /// Effect, low, high in millionths (ends rounded outward) and whole patients: what a report carries.
+    /// Effect, low, high in millionths (ends rounded outward) and whole patients: what a report
+    /// carries.
     #[must_use]
     pub fn in_millionths(&self) -> (i32, i32, i32, u32) {
         const MILLION: f64 = 1e6;

@@ -1,5 +1,5 @@
-//! A bedside randomizer for clinical trials. A terminal sends a patient's feature, the device answers
-//! with an arm, and everything that leaves the device is differentially private.
+//! A bedside randomizer for clinical trials. A terminal sends a patient's feature, the device
+//! answers with an arm, and everything that leaves the device is differentially private.
 //!
 //! A request takes one way through the crate:
 //!
@@ -18,14 +18,18 @@
 //! | [`journal`] | durable state on NOR flash | [`journal::Journal`] |
 //! | [`device`] | the whole device, bytes in and bytes out | [`device::Device::handle_line`] |
 //! | `board` | the boards; the only `unsafe` code; firmware builds only | |
-#![cfg_attr(feature = "host", doc = "| [`host`] | terminal, simulator, planner, audit, virtual board | |")]
+#![cfg_attr(
+    feature = "host",
+    doc = "| [`host`] | terminal, simulator, planner, audit, virtual board | |"
+)]
 #![cfg_attr(feature = "host", doc = "| [`testkit`] | models of imperfect hardware for tests | |")]
 //!
-//! Three rules hold everywhere: all chance enters through [`chance::Chance`], all durable state leaves
-//! through the [`journal`], and all bytes to the outside leave through [`wire::Reply`], which cannot
-//! hold a raw count, sum or outcome.
+//! Three rules hold everywhere: all chance enters through [`chance::Chance`], all durable state
+//! leaves through the [`journal`], and all bytes to the outside leave through [`wire::Reply`],
+//! which cannot hold a raw count, sum or outcome.
 #![no_std]
-// The core must not be able to panic. (The command line and the tests may; so these are not in Cargo.toml.)
+// The core must not be able to panic. (The command line and the tests may; so these are not in
+// Cargo.toml.)
 #![cfg_attr(
     not(test),
     warn(

@@ -36,7 +36,8 @@ impl Ratio {
     /// 1/20.
     pub(crate) const TWENTIETH: Self = Self { num: 1, den: 20 };
 
-    /// `num/den` in lowest terms; `None` for a zero denominator, or one above [`MAX_DENOMINATOR`] when reduced.
+    /// `num/den` in lowest terms; `None` for a zero denominator, or one above [`MAX_DENOMINATOR`]
+    /// when reduced.
     #[must_use]
     pub const fn new(num: u32, den: u32) -> Option<Self> {
         if den == 0 {
@@ -66,8 +67,9 @@ impl Ratio {
         f64::from(self.num) / f64::from(self.den)
     }
 
-    /// This over `2 weight`, as the rate of a noise draw. A legal plan's rate is within what [`Rate`] holds
-    /// (asserted below at the ends); were it not, the least rate, that is the most noise, would stand in.
+    /// This over `2 weight`, as the rate of a noise draw. A legal plan's rate is within what
+    /// [`Rate`] holds (asserted below at the ends); were it not, the least rate, that is the
+    /// most noise, would stand in.
     pub(crate) const fn half_over(self, weight: u32) -> Rate {
         match Rate::new(self.num as u64, self.den as u64 * 2 * weight as u64) {
             Some(rate) => rate,
@@ -88,7 +90,11 @@ impl Ratio {
 
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.den == 1 { write!(f, "{}", self.num) } else { write!(f, "{}/{}", self.num, self.den) }
+        if self.den == 1 {
+            write!(f, "{}", self.num)
+        } else {
+            write!(f, "{}/{}", self.num, self.den)
+        }
     }
 }
 
@@ -141,7 +147,10 @@ impl Rate {
     /// `num/den` in lowest terms, or `None` if it is below 2^-27 or above 16.
     #[must_use]
     pub const fn new(num: u64, den: u64) -> Option<Self> {
-        if den == 0 || (num as u128) << Self::LEAST_SHIFT < den as u128 || num / den > Self::GREATEST {
+        if den == 0
+            || (num as u128) << Self::LEAST_SHIFT < den as u128
+            || num / den > Self::GREATEST
+        {
             return None;
         }
         if num / den == Self::GREATEST && !num.is_multiple_of(den) {
@@ -165,7 +174,8 @@ impl Rate {
 }
 
 // The least and the greatest rate that a plan can ask for.
-const _: () = assert!(Rate::new(1, 1000 * 2 * u16::MAX as u64).is_some() && Rate::new(20, 2).is_some());
+const _: () =
+    assert!(Rate::new(1, 1000 * 2 * u16::MAX as u64).is_some() && Rate::new(20, 2).is_some());
 
 #[cfg(test)]
 mod tests {
@@ -176,7 +186,9 @@ mod tests {
         assert_eq!("0.25".parse(), Ok(Ratio { num: 1, den: 4 }));
         assert_eq!("2/8".parse(), Ok(Ratio { num: 1, den: 4 }));
         assert_eq!("20".parse(), Ok(Ratio { num: 20, den: 1 }));
-        for bad in ["", ".", "1/", "/2", "+1", "1e3", "0.0000001", "1/1000001", "99999999999", "1.2.3"] {
+        for bad in
+            ["", ".", "1/", "/2", "+1", "1e3", "0.0000001", "1/1000001", "99999999999", "1.2.3"]
+        {
             assert_eq!(bad.parse::<Ratio>(), Err(NotARatio), "{bad}");
         }
     }

@@ -4,8 +4,6 @@
 //! The device here is a small imitation, so that a test can decide what happens to every single
 //! line.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
-
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::Path;
@@ -22,8 +20,8 @@ use equipoise::host::terminal::trial_file::TrialFile;
 use equipoise::plan::Design;
 use equipoise::trial::Phase;
 use equipoise::wire::{
-    FileDigest, Framer, Hello, Micro, NextLook, Refusal, Reply, Request, State, Status, Tag, TrialId,
-    TrialName,
+    FileDigest, Framer, Hello, Micro, NextLook, Refusal, Reply, Request, State, Status, Tag,
+    TrialId, TrialName,
 };
 
 /// What happens to one request line and its reply.
@@ -118,7 +116,9 @@ impl Device {
                     Reply::Refused(Refusal::Order { expected: self.assigned() + 1 })
                 }
             }
-            Request::Outcome { patient, .. } | Request::Lost { patient } if *patient > self.assigned() => {
+            Request::Outcome { patient, .. } | Request::Lost { patient }
+                if *patient > self.assigned() =>
+            {
                 Reply::Refused(Refusal::Unknown { patient: *patient, assigned: self.assigned() })
             }
             Request::Outcome { patient, y } => {
@@ -223,7 +223,8 @@ impl Ward {
                 return Err(io::ErrorKind::NotFound.into());
             }
             let device = Arc::clone(&device);
-            Ok(Box::new(Wire { device, framer: Framer::new(), replies: VecDeque::new() }) as Box<dyn Link>)
+            Ok(Box::new(Wire { device, framer: Framer::new(), replies: VecDeque::new() })
+                as Box<dyn Link>)
         };
         Client::new(Source::Other("the bench".to_owned(), Box::new(open)))
             .with_patience(Duration::from_millis(30))
@@ -355,7 +356,11 @@ fn unknowable_arm_is_unclear() {
     assert_eq!(terminal.enrol("P-2", 0).unwrap().number, 3, "others go on");
     let ward = Ward::new(&[Fate::LostThenOtherAndClosed]);
     assert!(ward.terminal().enrol("P-1", 0).is_err());
-    assert!(matches!(ward.events().last(), Some(Event::Unclear { patient: 1, .. })), "{:?}", ward.events());
+    assert!(
+        matches!(ward.events().last(), Some(Event::Unclear { patient: 1, .. })),
+        "{:?}",
+        ward.events()
+    );
 }
 
 /// An enrolment stays pending while the memory of the device fails.
@@ -431,7 +436,10 @@ fn outcome_after_the_close_is_refused() {
     terminal.enrol("P-1", 0).unwrap();
     ward.device.lock().unwrap().closed = true;
     let why = refused(terminal.outcome(1, 1).unwrap_err());
-    assert!(why.starts_with("patient P-1: the trial is closed") && why.ends_with("nothing changed"), "{why}");
+    assert!(
+        why.starts_with("patient P-1: the trial is closed") && why.ends_with("nothing changed"),
+        "{why}"
+    );
     assert!(ward.device.lock().unwrap().recorded.is_empty());
 }
 
@@ -471,8 +479,16 @@ fn old_log_with_two_spellings_is_read() {
     for (code, patient) in [("P-1", 1), ("p-1", 2)] {
         let (code, feature_name, arm_name) = (code.to_owned(), String::new(), String::new());
         let answered = format!("ARM {patient} 0");
-        log.append(Event::Arm { code, patient, feature: 0, feature_name, arm: 0, arm_name, answered })
-            .unwrap();
+        log.append(Event::Arm {
+            code,
+            patient,
+            feature: 0,
+            feature_name,
+            arm: 0,
+            arm_name,
+            answered,
+        })
+        .unwrap();
     }
     drop(log);
     let terminal = ward.terminal();
@@ -488,11 +504,15 @@ fn log_of_another_trial_is_refused() {
     terminal.enrol("P-1", 0).unwrap();
     ward.device.lock().unwrap().patients.clear();
     let erased = terminal.enrol("P-2", 0).unwrap_err().to_string();
-    assert!(erased.contains("the log knows patient number 1, the device has assigned 0"), "{erased}");
+    assert!(
+        erased.contains("the log knows patient number 1, the device has assigned 0"),
+        "{erased}"
+    );
     drop(terminal);
     let mut other = TrialFile::example().unwrap();
     other.title = "Another".to_owned();
-    let error = Bedside::open(ward.client(), other, &ward.log(), "nurse").err().unwrap().to_string();
+    let error =
+        Bedside::open(ward.client(), other, &ward.log(), "nurse").err().unwrap().to_string();
     assert!(error.contains("is of another trial"), "{error}");
 }
 
@@ -505,7 +525,10 @@ fn other_devices_are_named() {
         ward.client().connect().unwrap_err()
     };
     assert_eq!(hear(b""), LinkError::Silent("the bench".to_owned()));
-    assert_eq!(hear(b"\x80\xfe\x00\xf8\x80\xfe\x00\xf8\x80\xfe"), LinkError::Garbage("the bench".to_owned()));
+    assert_eq!(
+        hear(b"\x80\xfe\x00\xf8\x80\xfe\x00\xf8\x80\xfe"),
+        LinkError::Garbage("the bench".to_owned())
+    );
     assert!(
         matches!(hear(b"login: \r\npassword:"), LinkError::WrongDevice(_, text) if text.starts_with("login:"))
     );
@@ -513,7 +536,8 @@ fn other_devices_are_named() {
     let ward = Ward::new(&[]);
     ward.device.lock().unwrap().unplugged = true;
     assert!(matches!(ward.client().connect(), Err(LinkError::Gone(..))));
-    let missing = equipoise::host::terminal::link::open(Path::new("/dev/nothing-here")).err().unwrap();
+    let missing =
+        equipoise::host::terminal::link::open(Path::new("/dev/nothing-here")).err().unwrap();
     assert_eq!(missing, LinkError::Missing("/dev/nothing-here".to_owned()));
 }
 
@@ -537,7 +561,10 @@ fn notes_operators_and_past_arms() {
     drop(terminal);
     let entries = log::verify(&ward.log(), None).unwrap().1;
     let last = entries.last().unwrap();
-    assert!(matches!(&last.event, Event::Note { patient: 1, kind: NoteKind::Withdrawal, .. }), "{last:?}");
+    assert!(
+        matches!(&last.event, Event::Note { patient: 1, kind: NoteKind::Withdrawal, .. }),
+        "{last:?}"
+    );
     assert_eq!(last.operator, "AB");
     assert_eq!(ward.terminal().register().notes(1).len(), 1);
 }
@@ -555,9 +582,11 @@ fn log_keeps_to_its_device() {
     );
     let requests = ward.requests().len();
     ward.device.lock().unwrap().id = 9;
-    for result in
-        [terminal.enrol("P-2", 0).map(drop), terminal.outcome(1, 1).map(drop), terminal.lost(1).map(drop)]
-    {
+    for result in [
+        terminal.enrol("P-2", 0).map(drop),
+        terminal.outcome(1, 1).map(drop),
+        terminal.lost(1).map(drop),
+    ] {
         let why = result.unwrap_err().to_string();
         assert!(
             why.contains("is of trial 0000000000000000, the device holds trial 0909090909090909"),
@@ -588,7 +617,9 @@ fn old_log_is_tied_after_a_question() {
     ward.device.lock().unwrap().id = 9;
     let mut terminal = ward.terminal();
     assert!(!terminal.is_untied());
-    assert!(terminal.enrol("P-2", 0).unwrap_err().to_string().contains("is of trial 0000000000000000"));
+    assert!(
+        terminal.enrol("P-2", 0).unwrap_err().to_string().contains("is of trial 0000000000000000")
+    );
 }
 
 /// A device without room for another waiting patient is not asked, and nothing is logged.
@@ -600,6 +631,9 @@ fn full_waiting_table_is_refused_at_once() {
     ward.device.lock().unwrap().no_room = true;
     let events = ward.events().len();
     let why = refused(terminal.enrol("P-2", 0).unwrap_err());
-    assert!(why.starts_with("1 patients wait for their outcome, and the device has room for 1"), "{why}");
+    assert!(
+        why.starts_with("1 patients wait for their outcome, and the device has room for 1"),
+        "{why}"
+    );
     assert_eq!(ward.events().len(), events);
 }

@@ -18,11 +18,15 @@ fn number(reply: &str, word: &str) -> usize {
 
 /// Plans a trial of `M` features on so many pages. If it is refused, gives the pages it asks for;
 /// else runs it with `U` patients waiting until the log has gone round the flash.
-fn carries<const M: usize, const U: usize, const P: usize>(pages: usize, design: &str) -> Result<(), usize> {
+fn carries<const M: usize, const U: usize, const P: usize>(
+    pages: usize,
+    design: &str,
+) -> Result<(), usize> {
     let mut board = Board::<M, U, P>::on(Flash::of(pages), Repeatable::new(3));
     assert_eq!(board.ask(&Request::Key(KEY).to_string()), "OK");
     let (status, patients) = (board.ask("STATUS"), 1000.max(U as u32 + 300));
-    let planned = board.order(&format!("PLAN design={design} features={M} patients={patients} epsilon=1"));
+    let planned =
+        board.order(&format!("PLAN design={design} features={M} patients={patients} epsilon=1"));
     if planned.starts_with("ERR") {
         assert!(planned.starts_with("ERR range flash pages="), "{planned}");
         assert_eq!(number(&planned, "pages="), pages);
@@ -53,7 +57,8 @@ fn carries<const M: usize, const U: usize, const P: usize>(pages: usize, design:
 /// Every number of pages is refused at once or carries the trial, and the number asked for is
 /// enough.
 fn smallest<const M: usize, const U: usize, const P: usize>(design: &str) -> usize {
-    let tried: Vec<_> = (8..=64).into_par_iter().map(|pages| carries::<M, U, P>(pages, design)).collect();
+    let tried: Vec<_> =
+        (8..=64).into_par_iter().map(|pages| carries::<M, U, P>(pages, design)).collect();
     let accepted = tried.iter().position(Result::is_ok).expect("64 pages carry every plan") + 8;
     for (pages, result) in (8..=64).zip(&tried) {
         assert_eq!(*result, if pages < accepted { Err(accepted) } else { Ok(()) }, "{pages} pages");

@@ -1,7 +1,5 @@
 //! The command line of the terminal, against a virtual device on a pseudo-terminal.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
-
 #[path = "common/ward.rs"]
 mod ward;
 
@@ -47,18 +45,28 @@ fn whole_trial_by_commands() {
     ward.good(&["close", "--yes", "--key-file", "key", "--log", "custodian.jsonl"]);
     let table = ward.good(&["report", "--verify", "--key-file", "key"]);
     assert!(
-        table.contains("65 or over, home") && table.contains("the MAC is right") && table.contains('●'),
+        table.contains("65 or over, home")
+            && table.contains("the MAC is right")
+            && table.contains('●'),
         "{table}"
     );
     let csv = ward.good(&["report", "--format", "csv"]);
-    assert!(csv.starts_with("trial,level,feature,name,estimate,standard_error,low,high,outcomes\n"), "{csv}");
-    assert!(csv.contains(",0.95,2,\"65 or over, home\",") && csv.contains(",0.95,,\"overall\","), "{csv}");
+    assert!(
+        csv.starts_with("trial,level,feature,name,estimate,standard_error,low,high,outcomes\n"),
+        "{csv}"
+    );
+    assert!(
+        csv.contains(",0.95,2,\"65 or over, home\",") && csv.contains(",0.95,,\"overall\","),
+        "{csv}"
+    );
     let report = json(&ward.good(&["report", "--format", "json", "--verify", "--key-file", "key"]));
     assert_eq!(report["verified"], true);
     ward.good(&["report", "--format", "svg", "-o", "effects.svg"]);
     let svg = std::fs::read_to_string(ward.file("effects.svg")).unwrap();
     assert!(
-        svg.starts_with("<svg") && svg.contains("65 or over, home") && svg.trim_end().ends_with("</svg>")
+        svg.starts_with("<svg")
+            && svg.contains("65 or over, home")
+            && svg.trim_end().ends_with("</svg>")
     );
     ward.good(&["erase", "--yes", "--key-file", "key", "--log", "custodian.jsonl"]);
     assert_eq!(json(&ward.good(&["status", "--json"]))["state"], "blank");
@@ -138,8 +146,10 @@ fn report_needs_its_key_and_plan() {
     let other = ward.on_device(&["report", "--verify", "--key-file", "other"]);
     assert!(other.code == 1 && other.out.contains("THE MAC IS WRONG"), "{other:?}");
     let text = std::fs::read_to_string(ward.file("trial.toml")).unwrap();
-    std::fs::write(ward.file("changed.toml"), text.replace("epsilon = 1 ", "epsilon = 2 ")).unwrap();
-    let plan = ward.on_device(&["report", "--verify", "--key-file", "key", "--trial", "changed.toml"]);
+    std::fs::write(ward.file("changed.toml"), text.replace("epsilon = 1 ", "epsilon = 2 "))
+        .unwrap();
+    let plan =
+        ward.on_device(&["report", "--verify", "--key-file", "key", "--trial", "changed.toml"]);
     assert_eq!(plan.code, 1, "{plan:?}");
     assert_eq!(ward.on_device(&["report", "--verify", "--key-file", "key"]).code, 0);
 }
@@ -166,7 +176,10 @@ fn no_outcome_in_any_file() {
     let port = ward.port();
     for number in 1..=5 {
         let patient = format!("P-{number}");
-        assert_eq!(run(ward.run_with(&["outcome", &patient, "-", "--port", &port, "--json"], MARKER)), 0);
+        assert_eq!(
+            run(ward.run_with(&["outcome", &patient, "-", "--port", &port, "--json"], MARKER)),
+            0
+        );
     }
     assert_eq!(run(ward.on_device(&["outcome", "P-1", MARKER])), 1, "a repeat");
     assert_eq!(run(ward.on_device(&["outcome", "#77", MARKER])), 1, "refused by the device");
@@ -197,10 +210,16 @@ fn no_outcome_in_any_file() {
     for (name, text) in &texts {
         // Hashes are random hex digits and may hold any four of them.
         let plain = text.split('"').filter(|part| part.len() != 64).collect::<Vec<_>>().join("\"");
-        traces.iter().for_each(|trace| assert!(!plain.contains(trace), "{trace} is in {name}:\n{text}"));
+        traces
+            .iter()
+            .for_each(|trace| assert!(!plain.contains(trace), "{trace} is in {name}:\n{text}"));
     }
     let log = &texts.iter().find(|(name, _)| name.ends_with("surgery.jsonl")).unwrap().1;
-    assert_eq!(log.matches("\"event\":\"outcome\"").count(), 5, "they are noted, without their values");
+    assert_eq!(
+        log.matches("\"event\":\"outcome\"").count(),
+        5,
+        "they are noted, without their values"
+    );
 }
 
 /// A changed log is found by its command.
@@ -225,7 +244,8 @@ fn changed_log_is_found() {
 fn provision_warns_of_dp_conse() {
     let ward = Ward::new();
     let _device = ward.device();
-    let text = equipoise::host::terminal::trial_file::EXAMPLE.replace("\"interim\"", "\"dp-conse\"");
+    let text =
+        equipoise::host::terminal::trial_file::EXAMPLE.replace("\"interim\"", "\"dp-conse\"");
     std::fs::write(ward.file("published.toml"), text).unwrap();
     ward.run(&["keygen", "key"]);
     let told = ward.good(&["provision", "published.toml", "--key-file", "key"]);
@@ -279,7 +299,10 @@ fn manual_knows_every_subcommand() {
         "report",
         "log",
     ] {
-        assert!(manual.out.contains(&format!(".SH \"EQUIPOISE {}\"", name.to_uppercase())), "{name}");
+        assert!(
+            manual.out.contains(&format!(".SH \"EQUIPOISE {}\"", name.to_uppercase())),
+            "{name}"
+        );
         for shell in ["bash", "zsh", "fish"] {
             assert!(ward.run(&["completions", shell]).out.contains(name), "{shell}: {name}");
         }
@@ -297,7 +320,10 @@ fn second_outcome_is_refused() {
     ward.good(&["lost", "P-2"]);
     let refused = |words: &[&str], why: &str| {
         let done = ward.on_device(words);
-        assert!(done.code == 1 && done.err.contains(why) && done.err.contains("nothing changed"), "{done:?}");
+        assert!(
+            done.code == 1 && done.err.contains(why) && done.err.contains("nothing changed"),
+            "{done:?}"
+        );
         assert!(!done.out.contains("recorded for"), "{done:?}");
     };
     refused(&["outcome", "P-1", "no"], "patient P-1: already recorded at 20");
@@ -339,7 +365,10 @@ fn codes_follow_the_trial_file() {
     ward.provision(&[]);
     ward.good(&["assign", "P-001", "0"]);
     let again = ward.on_device(&["assign", "p-001", "0"]);
-    assert!(again.code == 1 && again.err.contains("patient P-001 is already enrolled"), "{again:?}");
+    assert!(
+        again.code == 1 && again.err.contains("patient P-001 is already enrolled"),
+        "{again:?}"
+    );
     assert_eq!(json(&ward.good(&["status", "--json"]))["assigned"], 1);
 }
 
@@ -402,12 +431,16 @@ fn irrevocable_commands_need_yes() {
     );
     assert_eq!(json(&ward.good(&["status", "--json"]))["state"], "running");
     ward.good(&["close", "--yes", "--key-file", "key"]);
-    assert!(ward.good(&["close", "--yes", "--key-file", "key"]).contains("closed before; nothing changed"));
+    assert!(
+        ward.good(&["close", "--yes", "--key-file", "key"])
+            .contains("closed before; nothing changed")
+    );
     std::fs::write(ward.file("report.csv"), "mine").unwrap();
     let kept = ward.on_device(&["report", "--format", "csv", "-o", "report.csv"]);
     assert!(kept.code == 2 && kept.err.contains("exists and is not overwritten"), "{kept:?}");
     assert_eq!(std::fs::read_to_string(ward.file("report.csv")).unwrap(), "mine");
-    let plan = ["plan", "--patients", "40", "--baseline", "0.4", "--effect", "0.2", "--width", "1.9"];
+    let plan =
+        ["plan", "--patients", "40", "--baseline", "0.4", "--effect", "0.2", "--width", "1.9"];
     let kept = ward.run(&[&plan[..], &["--out", "report.csv"]].concat());
     assert!(kept.code == 2 && kept.err.contains("exists and is not overwritten"), "{kept:?}");
     assert_eq!(std::fs::read_to_string(ward.file("report.csv")).unwrap(), "mine");
@@ -443,10 +476,14 @@ fn report_says_what_it_rests_on() {
         columns.iter().for_each(|name| assert!(row.get(name).is_some(), "{name}: {row}"));
         let value = |name: &str| row[name].as_f64().unwrap();
         let half = 1.96 * value("standard_error");
-        let (low, high) = ((value("estimate") - half).max(-1.0), (value("estimate") + half).min(1.0));
+        let (low, high) =
+            ((value("estimate") - half).max(-1.0), (value("estimate") + half).min(1.0));
         // An estimate that was cut off at what an effect can be is not the middle of its interval.
         if value("estimate").abs() < 1.0 {
-            assert!((value("low") - low).abs() < 1e-4 && (value("high") - high).abs() < 1e-4, "{row}");
+            assert!(
+                (value("low") - low).abs() < 1e-4 && (value("high") - high).abs() < 1e-4,
+                "{row}"
+            );
         }
     }
     let trial = report["trial"].as_str().unwrap();
@@ -455,13 +492,21 @@ fn report_says_what_it_rests_on() {
         csv.lines().next(),
         Some("trial,level,feature,name,estimate,standard_error,low,high,outcomes")
     );
-    assert!(csv.contains(&format!("{trial},0.95,2,\"'=65 or over, home\",")), "a formula is text: {csv}");
+    assert!(
+        csv.contains(&format!("{trial},0.95,2,\"'=65 or over, home\",")),
+        "a formula is text: {csv}"
+    );
     let table = ward.good(&["report"]);
     let header = table.lines().nth(2).unwrap();
     assert_eq!(header.split_whitespace().collect::<Vec<_>>(), columns, "{table}");
-    for text in
-        ["95 % confidence interval", "Patients enrolled: 40", "(noisy)", "differ because", "overall", trial]
-    {
+    for text in [
+        "95 % confidence interval",
+        "Patients enrolled: 40",
+        "(noisy)",
+        "differ because",
+        "overall",
+        trial,
+    ] {
         assert!(table.contains(text), "{text}: {table}");
     }
     let svg = ward.good(&["report", "--format", "svg"]);
@@ -556,9 +601,13 @@ fn status_tells_everything_public() {
     assert!(status["capacity"].as_u64().unwrap() >= 128);
     assert_eq!(status["epsilon_spent"], "1.000000");
     let text = ward.good(&["status"]);
-    for part in
-        ["trial  ", "digest", "1 waiting, room for", "1.000000 spent in the device's lifetime", "left"]
-    {
+    for part in [
+        "trial  ",
+        "digest",
+        "1 waiting, room for",
+        "1.000000 spent in the device's lifetime",
+        "left",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     ward.good(&["erase", "--yes", "--key-file", "key"]);

@@ -5,10 +5,13 @@ use std::path::Path;
 
 /// The rows of the trace: file and function.
 fn steps(text: &str) -> Vec<(String, String)> {
-    let trace = text.split("## One ASSIGN").nth(1).expect("CONTRIBUTING.md has the trace of an ASSIGN");
+    let trace =
+        text.split("## One ASSIGN").nth(1).expect("CONTRIBUTING.md has the trace of an ASSIGN");
     let trace = trace.split("\n## ").next().unwrap();
     let rows = trace.lines().filter(|line| line.starts_with("| ") && line.contains('`'));
-    let cell = |row: &str, i| row.split('|').nth(i).unwrap_or_default().trim().trim_matches('`').to_owned();
+    let cell = |row: &str, i| {
+        row.split('|').nth(i).unwrap_or_default().trim().trim_matches('`').to_owned()
+    };
     rows.map(|row| (cell(row, 2), cell(row, 3))).collect()
 }
 
@@ -25,7 +28,8 @@ fn trace_names_existing_functions() {
     let steps = steps(&fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap());
     assert!((6..=12).contains(&steps.len()), "{} steps", steps.len());
     for (file, function) in steps {
-        let source = fs::read_to_string(root.join(&file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let source =
+            fs::read_to_string(root.join(&file)).unwrap_or_else(|error| panic!("{file}: {error}"));
         assert!(defines(&source, &function), "{file} has no function `{function}`");
     }
 }

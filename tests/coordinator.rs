@@ -1,8 +1,6 @@
 //! The coordinator's work by commands: kinds of patient by factors, due dates, notes, look-up,
 //! lists, `check`.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
-
 #[path = "common/ward.rs"]
 mod ward;
 
@@ -43,8 +41,14 @@ fn factors_by_option() {
         ward.good(&["outcome", &code, "yes"]);
     }
     for (words, why) in [
-        (vec!["assign", "Q", "--sex", "f"], "--age is missing, allowed one of \"under 65\", \"65 or over\""),
-        (vec!["assign", "Q", "--sex", "x", "--age", "under 65"], "--sex \"x\", allowed one of \"f\", \"m\""),
+        (
+            vec!["assign", "Q", "--sex", "f"],
+            "--age is missing, allowed one of \"under 65\", \"65 or over\"",
+        ),
+        (
+            vec!["assign", "Q", "--sex", "x", "--age", "under 65"],
+            "--sex \"x\", allowed one of \"f\", \"m\"",
+        ),
         (vec!["assign", "Q", "--size", "1"], "no factor \"size\", allowed sex, age"),
     ] {
         let done = ward.on_device(&words);
@@ -54,8 +58,12 @@ fn factors_by_option() {
         ward.good(&["close", "--yes", "--key-file", "key"]);
     }
     let report = json(&ward.good(&["report", "--format", "json"]));
-    let names: Vec<&str> =
-        report["factors"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = report["factors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["name"].as_str().unwrap())
+        .collect();
     assert!(names.contains(&"sex = f") && names.contains(&"age = under 65"), "{report}");
     assert!(ward.good(&["report"]).contains("age = under 65"));
 }
@@ -79,15 +87,21 @@ fn overdue_outcomes_are_listed() {
     let all = ward.run(&["waiting", "--csv", "--log", "ward.jsonl"]);
     assert_eq!((all.code, all.out.lines().count()), (0, 3), "{all:?}");
     assert!(
-        all.out.starts_with("code,patient,kind,enrolled,due,state\n\"P-1\",\"1\",\"under 65, home\",\"20"),
+        all.out.starts_with(
+            "code,patient,kind,enrolled,due,state\n\"P-1\",\"1\",\"under 65, home\",\"20"
+        ),
         "{all:?}"
     );
-    assert_eq!(ward.run(&["waiting", "--overdue", "--csv", "--log", "ward.jsonl"]).out.lines().count(), 1);
+    assert_eq!(
+        ward.run(&["waiting", "--overdue", "--csv", "--log", "ward.jsonl"]).out.lines().count(),
+        1
+    );
     let text = std::fs::read_to_string(ward.file("trial.toml")).unwrap();
     std::fs::write(ward.file("soon.toml"), text.replace("2 weeks", "1 fortnight")).unwrap();
     let bad = ward.run(&["waiting", "--trial", "soon.toml", "--log", "ward.jsonl"]);
     assert!(
-        bad.code == 2 && bad.err.contains("outcome.due = \"1 fortnight\", allowed a number of hours"),
+        bad.code == 2
+            && bad.err.contains("outcome.due = \"1 fortnight\", allowed a number of hours"),
         "{bad:?}"
     );
 }
@@ -104,7 +118,8 @@ fn notes_and_lists() {
     ward.good(&["assign", "P-1", "2", "--operator", "AB", log[0], log[1]]);
     ward.good(&["assign", "P-2", "0", log[0], log[1]]);
     ward.good(&["outcome", "P-1", "yes", log[0], log[1]]);
-    let noted = on_log(&["note", "p-1", "--kind", "wrong-kind", "was 64, not 65", "--operator", "CD"]);
+    let noted =
+        on_log(&["note", "p-1", "--kind", "wrong-kind", "was 64, not 65", "--operator", "CD"]);
     assert!(noted.code == 0 && noted.out.contains("nothing else changed"), "{noted:?}");
     assert_eq!(on_log(&["note", "P-9", "who?"]).code, 1);
     assert_eq!(on_log(&["note", "P-1", "a\u{1b}[2Jb"]).code, 2);
@@ -119,7 +134,8 @@ fn notes_and_lists() {
     assert_eq!(lines[0], "patient,code,kind,arm,arm_name,enrolled,operator,recorded,notes");
     assert!(lines[1].starts_with("\"1\",\"P-1\",\"65 or over, home\","), "{list}");
     assert!(
-        lines[1].ends_with(",\"wrong kind of patient: was 64, not 65\"") && lines[2].ends_with(",\"\",\"\""),
+        lines[1].ends_with(",\"wrong kind of patient: was 64, not 65\"")
+            && lines[2].ends_with(",\"\",\"\""),
         "{list}"
     );
     assert!(!list.contains("yes"), "no outcome: {list}");
@@ -137,8 +153,13 @@ fn log_of_another_trial_gets_no_note() {
     let _device = ward.device();
     ward.provision(&[]);
     let (mut log, _) = Log::open(&ward.file("other.jsonl"), "x").unwrap();
-    log.append(Event::Opened { title: "Another".to_owned(), plan: String::new(), trial: None, file: None })
-        .unwrap();
+    log.append(Event::Opened {
+        title: "Another".to_owned(),
+        plan: String::new(),
+        trial: None,
+        file: None,
+    })
+    .unwrap();
     drop(log);
     let done = ward.run(&["note", "#1", "x", "--log", "other.jsonl"]);
     assert!(done.code == 2 && done.err.contains("is of another trial"), "{done:?}");
@@ -160,7 +181,10 @@ fn check_warns() {
         good.code == 0 && good.out.contains("a valid trial file") && !good.out.contains("WARNING"),
         "{good:?}"
     );
-    assert!(good.out.contains("digest   ") && good.out.contains("about 56 patients at a time"), "{good:?}");
+    assert!(
+        good.out.contains("digest   ") && good.out.contains("about 56 patients at a time"),
+        "{good:?}"
+    );
     let many = check(&due, &["--per-day", "400"]);
     assert!(many.out.contains("WARNING: with 400 patients a day"), "{many:?}");
     let small = check(

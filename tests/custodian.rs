@@ -109,7 +109,8 @@ fn commands_survive_a_lost_request_or_reply() {
         for number in 1..6 {
             let (line, key) = (Line::blank(), key());
             line.plan_fate(number, fate);
-            let begun = provision(&line, &key).unwrap_or_else(|error| panic!("{fate:?} {number}: {error}"));
+            let begun =
+                provision(&line, &key).unwrap_or_else(|error| panic!("{fate:?} {number}: {error}"));
             let trial = line.client().hello().unwrap().trial.unwrap();
             assert_eq!((trial.id, trial.file), (begun.trial, FILE), "{fate:?} {number}");
             let left = line.client().hello().unwrap().custody.unwrap().1;
@@ -133,7 +134,11 @@ fn provision_proves_the_key_first() {
     line.plan_fate(0, Fate::Fine);
     let error = provision(&line, &mine).unwrap_err().to_string();
     assert!(error.contains("wrong proof"), "{error}");
-    assert!(!line.requests().iter().any(|request| request.starts_with("KEY")), "{:?}", line.requests());
+    assert!(
+        !line.requests().iter().any(|request| request.starts_with("KEY")),
+        "{:?}",
+        line.requests()
+    );
     let hello = line.client().hello().unwrap();
     assert_eq!((hello.state, hello.trial, hello.custody.unwrap().0), (State::Blank, None, true));
     provision(&line, &others).unwrap();
@@ -180,7 +185,9 @@ fn another_protocol_version_is_named() {
     let open = || Ok(Box::new(VersionOne(Vec::new())) as Box<dyn Link>);
     let mut client = Client::new(Source::Other("the bench".to_owned(), Box::new(open)))
         .with_patience(Duration::from_millis(20));
-    let Err(AskError::Link(error)) = client.hello() else { panic!("a device of version 1 was accepted") };
+    let Err(AskError::Link(error)) = client.hello() else {
+        panic!("a device of version 1 was accepted")
+    };
     assert_eq!(error, LinkError::Protocol("the bench".to_owned(), 1));
     let text = error.to_string();
     assert!(text.contains("protocol 1, this program speaks protocol 2"), "{text}");

@@ -3,8 +3,6 @@
 //! Each simulated device runs a trial. At some moment a bit of its flash dies, in one of three
 //! ways. The power goes off now and then, and in the end; what was answered must be there.
 //! `EQUIPOISE_DEVICES=100000 cargo test --test dead_bit -- --nocapture` simulates more of them.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 mod desk;
 
 use desk::{Desk, PAGE, PAGES};
@@ -63,7 +61,9 @@ fn life(seed: u64) -> Fate {
         if below(3) == 0 {
             desk.settle();
         }
-        if patient > 3 && desk.ask(&format!("OUTCOME {} 1", patient - 3)) == format!("OK {}", patient - 3) {
+        if patient > 3
+            && desk.ask(&format!("OUTCOME {} 1", patient - 3)) == format!("OK {}", patient - 3)
+        {
             waiting -= 1;
         }
         if patient == PATIENTS || below(POWER_OFF as usize) == 0 {
@@ -88,7 +88,8 @@ fn life(seed: u64) -> Fate {
 /// No answered patient is lost, and no device goes to `fault`.
 #[test]
 fn one_dead_bit_loses_no_patient() {
-    let devices = std::env::var("EQUIPOISE_DEVICES").map_or(1_000, |text| text.parse().expect("a number"));
+    let devices =
+        std::env::var("EQUIPOISE_DEVICES").map_or(1_000, |text| text.parse().expect("a number"));
     let fate = (0..devices).into_par_iter().map(life).reduce(Fate::default, Fate::plus);
     println!(
         "{devices} devices with a dead bit: {} left a page, {} in fault, {} answered requests lost",

@@ -91,7 +91,10 @@ fn length_answers_a_line_that_is_too_long() {
 #[test]
 fn order_answers_any_other_number() {
     let mut desk = Desk::running(1, PLAN);
-    desk.dialogue(&[("ASSIGN 0 0", "ERR order expected=1"), ("ASSIGN 2 0", "ERR order expected=1")]);
+    desk.dialogue(&[
+        ("ASSIGN 0 0", "ERR order expected=1"),
+        ("ASSIGN 2 0", "ERR order expected=1"),
+    ]);
     assert!(desk.assign(1, 0).starts_with("ARM 1 "));
     assert!(desk.assign(2, 0).starts_with("ARM 2 "));
     desk.dialogue(&[
@@ -121,7 +124,10 @@ fn range_answers_bad_outcomes_and_plans() {
     desk.ask(&Request::Key(KEY).to_string());
     for (plan, answer) in [
         ("PLAN features=0 patients=20 epsilon=1", "ERR range features=0 allowed 1..=64"),
-        ("PLAN features=5 patients=20 epsilon=1", "ERR range features=5 allowed 1..=4 on this device"),
+        (
+            "PLAN features=5 patients=20 epsilon=1",
+            "ERR range features=5 allowed 1..=4 on this device",
+        ),
         (
             "PLAN design=conse features=1 patients=20 epsilon=1",
             "ERR range design=conse allowed dp-conse interim uniform on a device",
@@ -178,7 +184,10 @@ fn closed_answers_a_patient_after_the_close() {
     let arm = desk.assign(1, 0);
     assert_eq!(desk.order("CLOSE"), "OK");
     assert_eq!(desk.order("CLOSE"), "OK");
-    assert!(desk.ask("HELLO").starts_with("HELLO equipoise 2 0.1.0 closed key=set left=99.000000 trial="));
+    assert!(
+        desk.ask("HELLO")
+            .starts_with("HELLO equipoise 2 0.1.0 closed key=set left=99.000000 trial=")
+    );
     desk.dialogue(&[
         ("ASSIGN 2 0", "ERR closed"),
         // Both may be repeats of what was carried out before the close.
@@ -207,7 +216,9 @@ fn locked_answers_second_plan_and_wrong_proofs() {
         desk.challenge();
         assert_eq!(desk.ask(&unproved("CLOSE")), "ERR auth wrong proof");
     }
-    for line in ["AUTH", "CLOSE", "ERASE", &unproved("CLOSE"), &Request::Key([1; 32]).to_string(), PLAN] {
+    for line in
+        ["AUTH", "CLOSE", "ERASE", &unproved("CLOSE"), &Request::Key([1; 32]).to_string(), PLAN]
+    {
         assert_eq!(desk.ask(line), "ERR locked wrong proofs until=power-up", "{line}");
     }
     assert!(desk.assign(1, 0).starts_with("ARM 1 "), "patients are not locked out");
@@ -248,7 +259,10 @@ fn auth_answers_custodian_commands_without_one() {
 fn budget_answers_and_survives_erase() {
     let mut desk = Desk::running(1, "PLAN features=1 patients=4 epsilon=20");
     for spent in [20, 40, 60, 80] {
-        assert!(desk.ask("STATUS").ends_with(&format!(" spent={spent}.000000 left={}.000000", 100 - spent)));
+        assert!(
+            desk.ask("STATUS")
+                .ends_with(&format!(" spent={spent}.000000 left={}.000000", 100 - spent))
+        );
         assert_eq!(desk.order("ERASE"), "OK");
         desk = desk.power_up(spent);
         let blank = format!("HELLO equipoise 2 0.1.0 blank key=set left={}.000000", 100 - spent);
@@ -262,7 +276,9 @@ fn budget_answers_and_survives_erase() {
     // 100 - 80 - 59/3 = 1/3, rounded down because what was spent is rounded up.
     let refused = desk.order("PLAN features=1 patients=4 epsilon=1/3");
     assert_eq!(refused, "ERR budget epsilon=1/3 left=0.333333");
-    assert!(desk.order("PLAN features=1 patients=4 epsilon=333333/1000000").starts_with("OK trial="));
+    assert!(
+        desk.order("PLAN features=1 patients=4 epsilon=333333/1000000").starts_with("OK trial=")
+    );
 }
 
 /// `storage` answers everything but `HELLO` once the flash has failed and power up helps.
@@ -279,9 +295,17 @@ fn storage_fails(seed: u64, tear: Tear) {
     desk.flash.0.borrow_mut().cut_after(0, tear);
     assert_eq!(desk.assign(2, 0), "ERR storage until=power-up");
     desk.flash.0.borrow_mut().power_up();
-    for line in
-        ["STATUS", "ASSIGN 1 0 00000001", "OUTCOME 1 1", "LOST 1", "REPORT", "AUTH", PLAN, "CLOSE", "ERASE"]
-    {
+    for line in [
+        "STATUS",
+        "ASSIGN 1 0 00000001",
+        "OUTCOME 1 1",
+        "LOST 1",
+        "REPORT",
+        "AUTH",
+        PLAN,
+        "CLOSE",
+        "ERASE",
+    ] {
         assert_eq!(desk.ask(line), "ERR storage until=power-up", "{line}");
     }
     assert_eq!(desk.ask("HELLO"), "HELLO equipoise 2 0.1.0 fault");
@@ -335,9 +359,11 @@ fn a_dead_source_leaves_hello_and_status() {
     let mut desk = Desk::running(1, PLAN);
     let arm = desk.assign(1, 0);
     let mut dead = Desk::<_>::on(desk.flash.clone(), Dying(Repeatable::new(1), 100));
-    assert!(dead.ask("HELLO").starts_with("HELLO equipoise 2 0.1.0 running key=set left=99.000000 trial="));
-    let counts =
-        "design=interim n=20 assigned=1 resolved=0 waiting=1 capacity=8 phase=explore looks=0 next-look=10";
+    assert!(
+        dead.ask("HELLO")
+            .starts_with("HELLO equipoise 2 0.1.0 running key=set left=99.000000 trial=")
+    );
+    let counts = "design=interim n=20 assigned=1 resolved=0 waiting=1 capacity=8 phase=explore looks=0 next-look=10";
     assert!(dead.ask("STATUS").contains(counts));
     for line in ["ASSIGN 2 0", "OUTCOME 1 1", "LOST 1", "REPORT", "AUTH", "CLOSE", "ERASE"] {
         assert_eq!(dead.ask(line), "ERR entropy health test failed", "{line}");
@@ -416,7 +442,10 @@ fn custodian_commands_can_be_repeated() {
     assert_eq!(desk.order(&key), "OK");
     let planned = desk.order(PLAN);
     assert_eq!(desk.order(PLAN), planned);
-    assert_eq!(desk.order(&format!("{PLAN} file=0011223344556677")), "ERR locked trial until=ERASE");
+    assert_eq!(
+        desk.order(&format!("{PLAN} file=0011223344556677")),
+        "ERR locked trial until=ERASE"
+    );
     desk.assign(1, 0);
     assert_eq!(desk.order(PLAN), "ERR locked trial until=ERASE");
     for command in ["CLOSE", "CLOSE", "ERASE", "ERASE"] {
@@ -444,11 +473,18 @@ fn a_proof_allows_one_command() {
 
     let nonce = desk.challenge();
     let proof = CustodianKey::new(KEY).proof(&nonce, TrialId([1; 8]), b"ERASE");
-    assert_eq!(desk.ask(&format!("ERASE proof={}", Hex(&proof))), "ERR auth wrong proof", "another trial");
+    assert_eq!(
+        desk.ask(&format!("ERASE proof={}", Hex(&proof))),
+        "ERR auth wrong proof",
+        "another trial"
+    );
     assert_eq!(desk.order("ERASE"), "OK");
     let nonce = desk.challenge();
     let proof = CustodianKey::new(KEY).proof(&nonce, TrialId::NONE, PLAN.as_bytes());
-    assert!(desk.ask(&format!("{PLAN} proof={}", Hex(&proof))).starts_with("OK trial="), "a blank device");
+    assert!(
+        desk.ask(&format!("{PLAN} proof={}", Hex(&proof))).starts_with("OK trial="),
+        "a blank device"
+    );
 }
 
 /// Every request but noise ends the authorization, also one that does nothing or is refused.
@@ -456,13 +492,23 @@ fn a_proof_allows_one_command() {
 fn every_request_voids_the_nonce() {
     let mut desk = Desk::running(1, PLAN);
     assert_eq!(desk.order("CLOSE"), "OK");
-    for line in
-        ["HELLO", "STATUS", "REPORT", "OUTCOME 1 1", "CLOSE", "ASSIGN 1 0", "AUTH", &unproved("ERASE")]
-    {
+    for line in [
+        "HELLO",
+        "STATUS",
+        "REPORT",
+        "OUTCOME 1 1",
+        "CLOSE",
+        "ASSIGN 1 0",
+        "AUTH",
+        &unproved("ERASE"),
+    ] {
         let erase = desk.proved("ERASE");
         desk.ask(line);
         assert!(desk.ask(&erase).starts_with("ERR auth "), "{line}");
-        assert!(desk.order("CLOSE").starts_with("OK"), "{line}: nothing to close, but a right proof");
+        assert!(
+            desk.order("CLOSE").starts_with("OK"),
+            "{line}: nothing to close, but a right proof"
+        );
     }
     // A command that had nothing to do, and one that was refused.
     for line in ["CLOSE", "PLAN features=1 patients=9 epsilon=1"] {
@@ -513,7 +559,11 @@ fn version_1_custodians_are_refused_clearly() {
 fn only_custodian_commands_take_a_proof() {
     let mut desk = Desk::running(1, PLAN);
     for line in ["HELLO", "ASSIGN 1 0", "AUTH", "REPORT"] {
-        assert_eq!(desk.ask(&unproved(line)), "ERR syntax got=proof allowed KEY PLAN CLOSE ERASE", "{line}");
+        assert_eq!(
+            desk.ask(&unproved(line)),
+            "ERR syntax got=proof allowed KEY PLAN CLOSE ERASE",
+            "{line}"
+        );
     }
 }
 
@@ -549,7 +599,11 @@ fn trial_id_and_file_digest_are_stored() {
     let mut desk = Desk::blank(1);
     desk.ask(&Request::Key(KEY).to_string());
     let planned = desk.order(&format!("{PLAN} file=0011223344556677"));
-    let id = planned.strip_prefix("OK trial=").and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
+    let id = planned
+        .strip_prefix("OK trial=")
+        .and_then(|rest| rest.split(' ').next())
+        .unwrap()
+        .to_owned();
     let name = format!(" trial={id} file=0011223344556677");
     for seed in 2..4 {
         assert!(desk.ask("HELLO").ends_with(&name));
@@ -559,7 +613,9 @@ fn trial_id_and_file_digest_are_stored() {
     desk.order("ERASE");
     assert!(!desk.ask("HELLO").contains("trial="));
     desk.order(PLAN);
-    assert!(!desk.ask("HELLO").contains(&id) && desk.ask("HELLO").ends_with(" file=0000000000000000"));
+    assert!(
+        !desk.ask("HELLO").contains(&id) && desk.ask("HELLO").ends_with(" file=0000000000000000")
+    );
 }
 
 // Reports.
@@ -568,10 +624,14 @@ fn trial_id_and_file_digest_are_stored() {
 fn finished(desk: &mut Desk) -> Vec<String> {
     for patient in 1..=20 {
         assert!(desk.assign(patient, patient % 3).starts_with("ARM "));
-        assert_eq!(desk.ask(&format!("OUTCOME {patient} {}", patient % 2)), format!("OK {patient}"));
+        assert_eq!(
+            desk.ask(&format!("OUTCOME {patient} {}", patient % 2)),
+            format!("OK {patient}")
+        );
     }
     assert!(
-        desk.ask("STATUS").contains("resolved=20 waiting=0 capacity=8 phase=measure looks=1 next-look=close")
+        desk.ask("STATUS")
+            .contains("resolved=20 waiting=0 capacity=8 phase=measure looks=1 next-look=close")
     );
     assert_eq!(desk.order("CLOSE"), "OK");
     desk.ask("REPORT").lines().map(str::to_string).collect()
@@ -581,7 +641,9 @@ fn finished(desk: &mut Desk) -> Vec<String> {
 /// trial end itself.
 #[test]
 fn the_closing_look_needs_the_custodian() {
-    for (close, phase) in [("", "measure"), (" close=custodian", "measure"), (" close=auto", "closed")] {
+    for (close, phase) in
+        [("", "measure"), (" close=custodian", "measure"), (" close=auto", "closed")]
+    {
         let mut desk = Desk::running(1, &format!("PLAN features=1 patients=4 epsilon=1{close}"));
         for patient in 1..=4 {
             desk.assign(patient, 0);
@@ -593,7 +655,10 @@ fn the_closing_look_needs_the_custodian() {
             desk.settle();
         }
         let status = desk.ask("STATUS");
-        assert!(status.contains(&format!(" resolved=4 waiting=0 capacity=8 phase={phase} ")), "{status}");
+        assert!(
+            status.contains(&format!(" resolved=4 waiting=0 capacity=8 phase={phase} ")),
+            "{status}"
+        );
         assert_eq!(desk.order("CLOSE"), "OK");
         assert!(desk.ask("STATUS").contains("phase=closed"));
     }
@@ -609,7 +674,8 @@ fn a_row_has_its_standard_error() {
     }
     desk.order("CLOSE");
     let report = desk.ask("REPORT");
-    let Ok(Reply::Row(row)) = Reply::parse(sealed(report.lines().next().unwrap()).as_bytes()) else {
+    let Ok(Reply::Row(row)) = Reply::parse(sealed(report.lines().next().unwrap()).as_bytes())
+    else {
         panic!("{report}")
     };
     let half = 1.96 * f64::from(row.error.0);
@@ -648,7 +714,11 @@ fn a_report_cannot_be_forged() {
     let report = finished(&mut desk);
     assert_eq!(report.len(), 4);
     assert!(verifies(&report, PLAN));
-    assert_eq!(desk.ask("REPORT").lines().collect::<Vec<_>>(), report, "and is the same every time");
+    assert_eq!(
+        desk.ask("REPORT").lines().collect::<Vec<_>>(),
+        report,
+        "and is the same every time"
+    );
     let mut changed = report.clone();
     changed[0] = changed[0].replacen("ROW 0", "ROW 1", 1);
     assert!(!verifies(&changed, PLAN));
@@ -696,7 +766,8 @@ fn dp_conse_claims_unproven() {
 #[test]
 fn idle_time_changes_no_reply() {
     let transcript = |rests: fn(u32) -> usize| {
-        let mut desk = Desk::running(9, "PLAN features=3 patients=60 epsilon=1 reports=2 close=auto");
+        let mut desk =
+            Desk::running(9, "PLAN features=3 patients=60 epsilon=1 reports=2 close=auto");
         let mut sent = Vec::new();
         for patient in 1..=60 {
             for line in [
@@ -747,7 +818,11 @@ fn samples_per_patient_and_look() {
         desk.ask(&format!("OUTCOME {patient} 1"));
         desk.settle();
         let looks = usize::from(patient >= 10);
-        assert_eq!(taken.get(), START_SAMPLES + patient as usize + looks * RESEED_SAMPLES, "{patient}");
+        assert_eq!(
+            taken.get(),
+            START_SAMPLES + patient as usize + looks * RESEED_SAMPLES,
+            "{patient}"
+        );
     }
 }
 

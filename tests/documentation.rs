@@ -1,8 +1,8 @@
 //! README, CONTRIBUTING and docs agree with the tree: links lead somewhere, named files exist, and
 //! the program accepts the commands that are shown.
 //!
-//! A command is given to the program with `--help` behind it: clap then reads every option before it,
-//! refuses an unknown one, and runs nothing.
+//! A command is given to the program with `--help` behind it: clap then reads every option before
+//! it, refuses an unknown one, and runs nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -88,7 +88,8 @@ fn inline_code(prose: &str) -> Vec<String> {
 
 /// The anchor that a heading gets.
 fn anchor(heading: &str) -> String {
-    let kept = heading.chars().filter(|c| c.is_alphanumeric() || *c == ' ' || *c == '-' || *c == '_');
+    let kept =
+        heading.chars().filter(|c| c.is_alphanumeric() || *c == ' ' || *c == '-' || *c == '_');
     kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
 }
 
@@ -101,7 +102,8 @@ fn links_lead_somewhere() {
         for link in links(&prose).into_iter().filter(|link| !link.contains("://")) {
             checked += 1;
             let (file, place) = link.split_once('#').unwrap_or((link, ""));
-            let target = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+            let target =
+                if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
             let found = target.exists()
                 && (place.is_empty() || {
                     let text = fs::read_to_string(&target).unwrap_or_default();
@@ -120,7 +122,8 @@ fn links_lead_somewhere() {
 /// A path of this repository, written as code, exists. `*` and `..` stand for any name.
 #[test]
 fn named_files_exist() {
-    let rooms = ["src/", "tests/", "docs/", "examples/", "benches/", "xtask/", "fuzz/", ".ci/", ".cargo/"];
+    let rooms =
+        ["src/", "tests/", "docs/", "examples/", "benches/", "xtask/", "fuzz/", ".ci/", ".cargo/"];
     let mut checked = 0;
     let mut missing = Vec::new();
     for (path, text) in documents() {
@@ -163,7 +166,9 @@ fn commands(line: &str) -> Vec<Vec<String>> {
     }
     all.push(words);
     for words in &mut all {
-        if let Some(at) = words.iter().position(|word| word.starts_with('>') || word.starts_with("2>")) {
+        if let Some(at) =
+            words.iter().position(|word| word.starts_with('>') || word.starts_with("2>"))
+        {
             words.truncate(at);
         }
         // Brackets mark what may be left out.
@@ -191,9 +196,11 @@ fn problem(words: &[String], seen: &mut BTreeSet<String>) -> Option<String> {
         let output = command.output().unwrap_or_else(|error| panic!("{program}: {error}"));
         let why = String::from_utf8_lossy(&output.stderr);
         // Documents write HASH where a reader puts a value of his own.
-        let placeholder = why.strip_prefix("error: invalid value '").and_then(|rest| rest.split('\'').next());
+        let placeholder =
+            why.strip_prefix("error: invalid value '").and_then(|rest| rest.split('\'').next());
         let shown = placeholder.is_some_and(|word| word.chars().all(|c| c.is_ascii_uppercase()));
-        (!output.status.success() && !shown).then(|| why.lines().take(3).collect::<Vec<_>>().join(" "))
+        (!output.status.success() && !shown)
+            .then(|| why.lines().take(3).collect::<Vec<_>>().join(" "))
     };
     let equipoise = |arguments: &[String]| refused(env!("CARGO_BIN_EXE_equipoise"), arguments);
     seen.insert(words[0].clone());
@@ -204,7 +211,8 @@ fn problem(words: &[String], seen: &mut BTreeSet<String>) -> Option<String> {
         name if name.contains('/') => missing_file(words.first()).or_else(|| {
             // The options of the scripts in examples/ are those of `equipoise simulate`.
             let options = rest.iter().position(|word| word.starts_with("--"))?;
-            let simulate = std::iter::once("simulate".to_owned()).chain(rest[options..].iter().cloned());
+            let simulate =
+                std::iter::once("simulate".to_owned()).chain(rest[options..].iter().cloned());
             equipoise(&simulate.collect::<Vec<_>>())
         }),
         name if FOREIGN.contains(&name) => None,
@@ -231,7 +239,8 @@ fn cargo(rest: &[String], equipoise: &dyn Fn(&[String]) -> Option<String>) -> Op
         }
         Some("install") => None,
         Some(
-            "run" | "build" | "check" | "clippy" | "doc" | "fmt" | "fuzz" | "miri" | "mutants" | "bloat",
+            "run" | "build" | "check" | "clippy" | "doc" | "fmt" | "fuzz" | "miri" | "mutants"
+            | "bloat",
         ) => None,
         other => Some(format!("`cargo {}` is not known", other.unwrap_or_default())),
     }
@@ -247,7 +256,8 @@ fn xtask(rest: &[String]) -> Option<String> {
         return Some(format!("`cargo xtask {name}` is not known"));
     }
     let help = String::from_utf8_lossy(&output.stdout);
-    let mut unknown = rest.iter().filter(|word| word.starts_with("--") && !help.contains(word.as_str()));
+    let mut unknown =
+        rest.iter().filter(|word| word.starts_with("--") && !help.contains(word.as_str()));
     unknown.next().map(|flag| format!("`cargo xtask {name}` has no option {flag}"))
 }
 
@@ -259,7 +269,8 @@ fn shown_commands_are_accepted() {
     for (path, text) in documents() {
         let (code, prose) = split(&text);
         let code = code.join("\n").replace("\\\n", " ");
-        let shown = code.lines().map(str::trim).filter(|line| starts_a_command(line)).map(str::to_owned);
+        let shown =
+            code.lines().map(str::trim).filter(|line| starts_a_command(line)).map(str::to_owned);
         let inline = inline_code(&prose.join("\n"));
         let inline = inline.into_iter().filter(|span| {
             ["equipoise ", "cargo xtask ", "cargo test ", "cargo bench "]
@@ -268,7 +279,8 @@ fn shown_commands_are_accepted() {
         });
         for line in shown.chain(inline).filter(|line| !LITERALS.contains(&line.as_str())) {
             for words in commands(&line) {
-                let result = results.entry(words.clone()).or_insert_with(|| problem(&words, &mut seen));
+                let result =
+                    results.entry(words.clone()).or_insert_with(|| problem(&words, &mut seen));
                 if let Some(why) = result {
                     wrong.push(format!("{}: {line}\n    {why}", path.display()));
                 }
@@ -285,7 +297,9 @@ fn starts_a_command(line: &str) -> bool {
     let words = line.split_whitespace().skip_while(|word| is_setting(word));
     let first = words.take(1).collect::<String>();
     let ours = ["equipoise", "equipoise.exe", "cargo", "python3", "sh", "bash"];
-    ours.contains(&first.as_str()) || FOREIGN.contains(&first.as_str()) || first.starts_with("examples/")
+    ours.contains(&first.as_str())
+        || FOREIGN.contains(&first.as_str())
+        || first.starts_with("examples/")
 }
 
 #[test]

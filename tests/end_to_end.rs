@@ -4,8 +4,6 @@
 //! xtask test` turns on. Waiting only turns a hang into a failure; nothing passes or fails by
 //! speed.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test may fail loudly")]
-
 #[path = "common/ward.rs"]
 mod ward;
 
@@ -38,15 +36,20 @@ impl Screen {
     fn run(ward: &Ward, words: &[&str], variables: &[(&str, &str)]) -> Self {
         // A server of its own each time: one that is being killed takes no new session.
         static SERVERS: AtomicUsize = AtomicUsize::new(0);
-        let server = format!("equipoise-{}-{}", std::process::id(), SERVERS.fetch_add(1, Ordering::SeqCst));
+        let server =
+            format!("equipoise-{}-{}", std::process::id(), SERVERS.fetch_add(1, Ordering::SeqCst));
         let screen = Self { server };
-        let mut line =
-            format!("cd '{}' && env XDG_DATA_HOME='{}' ", ward.path().display(), ward.file("data").display());
+        let mut line = format!(
+            "cd '{}' && env XDG_DATA_HOME='{}' ",
+            ward.path().display(),
+            ward.file("data").display()
+        );
         variables.iter().for_each(|(name, value)| line += &format!("{name}={value} "));
         line += PROGRAM;
         words.iter().for_each(|word| line += &format!(" '{word}'"));
         line += "; echo \"left with $?\"; sleep 600";
-        let started = screen.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", &line]);
+        let started =
+            screen.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", &line]);
         assert!(started.status.success(), "tmux: {}", String::from_utf8_lossy(&started.stderr));
         screen
     }
@@ -104,14 +107,20 @@ fn enrolment_and_outcome_by_keys() {
     let _device = ward.device();
     ward.provision(&[]);
     let port = ward.port();
-    let screen =
-        Screen::run(&ward, &["terminal", "--port", &port, "--log", "ward.jsonl"], &[("NO_COLOR", "1")]);
+    let screen = Screen::run(
+        &ward,
+        &["terminal", "--port", &port, "--log", "ward.jsonl"],
+        &[("NO_COLOR", "1")],
+    );
     screen.shows("Nobody is waiting for an outcome.");
     screen.shows("Patients 0 of 4000");
     screen.enrol("H-07/12");
     screen.keys(&["Enter"]);
     let arm = screen.shows("Enter when you have read it");
-    assert!(arm.contains("Patient H-07/12, number 1, 65 or over, home") && arm.contains("█████"), "{arm}");
+    assert!(
+        arm.contains("Patient H-07/12, number 1, 65 or over, home") && arm.contains("█████"),
+        "{arm}"
+    );
     assert!(arm.contains("Usual care (arm 0)") || arm.contains("Early walking (arm 1)"), "{arm}");
     let coloured = String::from_utf8(screen.tmux(&["capture-pane", "-p", "-e"]).stdout).unwrap();
     let plain = (30..38).chain(40..48).chain(90..98).map(|colour| format!("\u{1b}[{colour}m"));
@@ -141,7 +150,9 @@ fn enrolment_and_outcome_by_keys() {
     screen.shows("left with 0");
     let log = log(&ward);
     assert!(
-        log.contains("\"event\":\"outcome\",\"code\":\"H-07/12\",\"patient\":1,\"answered\":\"OK 1\""),
+        log.contains(
+            "\"event\":\"outcome\",\"code\":\"H-07/12\",\"patient\":1,\"answered\":\"OK 1\""
+        ),
         "{log}"
     );
     assert!(!log.contains("OUTCOME"), "not even the request: {log}");
@@ -255,13 +266,17 @@ fn frozen_device_is_asked_when_back() {
     let screen = Screen::run(&ward, &["terminal", "--port", &port, "--log", "ward.jsonl"], &[]);
     screen.shows("Patients 0 of 4000");
     screen.enrol("P-1");
-    kill_process(Pid::from_raw(i32::try_from(device.id()).unwrap()).unwrap(), Signal::STOP).unwrap();
+    kill_process(Pid::from_raw(i32::try_from(device.id()).unwrap()).unwrap(), Signal::STOP)
+        .unwrap();
     screen.keys(&["Enter"]);
     screen.shows("NO DEVICE");
     let promise = screen.shows("log knows what was asked");
     assert!(promise.contains("Asking the device for the arm of patient P-1"), "{promise}");
     let log_now = std::fs::read_to_string(ward.file("ward.jsonl")).unwrap();
-    assert!(log_now.contains("\"code\":\"P-1\""), "the log has what the screen says it has: {log_now}");
+    assert!(
+        log_now.contains("\"code\":\"P-1\""),
+        "the log has what the screen says it has: {log_now}"
+    );
     let colours = String::from_utf8(screen.tmux(&["capture-pane", "-p", "-e"]).stdout).unwrap();
     assert!(
         colours.contains("[38;") || colours.contains("[31m"),
@@ -285,7 +300,8 @@ fn confirmed_enrolment_outlives_the_terminal() {
     let screen = Screen::run(&ward, &words, &[]);
     screen.shows("Patients 0 of 4000");
     screen.enrol("P-1");
-    kill_process(Pid::from_raw(i32::try_from(device.id()).unwrap()).unwrap(), Signal::STOP).unwrap();
+    kill_process(Pid::from_raw(i32::try_from(device.id()).unwrap()).unwrap(), Signal::STOP)
+        .unwrap();
     screen.keys(&["Enter"]);
     screen.shows("log knows what was asked");
     drop(screen);
@@ -307,8 +323,7 @@ fn digits_take_whole_numbers() {
     let ward = Ward::new();
     let _device = ward.device();
     let names: Vec<String> = (1..=40).map(|kind| format!("\"kind {kind}\"")).collect();
-    let features =
-        "\"under 65, home\", \"under 65, care home\", \"65 or over, home\", \"65 or over, care home\"";
+    let features = "\"under 65, home\", \"under 65, care home\", \"65 or over, home\", \"65 or over, care home\"";
     ward.provision(&[(features, &names.join(", "))]);
     let port = ward.port();
     let screen = Screen::run(&ward, &["terminal", "--port", &port, "--log", "ward.jsonl"], &[]);
@@ -378,7 +393,9 @@ fn python() -> &'static str {
         output.is_ok_and(|output| output.status.success())
     };
     let found = ["python3", "/usr/bin/python3"].into_iter().find(with_serial);
-    found.unwrap_or_else(|| panic!("python3 with pyserial is needed (apt-get install python3-serial)"))
+    found.unwrap_or_else(|| {
+        panic!("python3 with pyserial is needed (apt-get install python3-serial)")
+    })
 }
 
 /// A small client in Python enrols and records an outcome.

@@ -16,14 +16,18 @@ const FEATURES: u32 = 64;
 /// Millions of patients until every page has had its erases. `U` patients wait while `counted` come
 /// and go: the log has gone round the flash before, and goes round again.
 fn lasts<const U: usize, const P: usize>(board: &str, erases_per_page: f64, counted: u32) -> f64 {
-    let mut desk = Desk::<Repeatable, Generator, 64, U, P>::on(Flash::of(PAGES), Repeatable::new(1));
+    let mut desk =
+        Desk::<Repeatable, Generator, 64, U, P>::on(Flash::of(PAGES), Repeatable::new(1));
     desk.provision(&format!("PLAN features={FEATURES} patients=4000000 epsilon=1"));
     let waiting = U as u32;
     let erases = |desk: &Desk<_, _, 64, U, P>| desk.flash.0.borrow().erases().iter().sum::<u32>();
     let (mut before, earlier) = (0, waiting + counted);
     for patient in 1..=earlier + counted {
         if let Some(resolved) = patient.checked_sub(waiting).filter(|resolved| *resolved > 0) {
-            assert_eq!(desk.ask(&format!("OUTCOME {resolved} {}", resolved % 2)), format!("OK {resolved}"));
+            assert_eq!(
+                desk.ask(&format!("OUTCOME {resolved} {}", resolved % 2)),
+                format!("OK {resolved}")
+            );
             desk.settle();
         }
         let arm = desk.assign(patient, patient.wrapping_mul(0x9e37_79b9) >> 26);
@@ -36,7 +40,8 @@ fn lasts<const U: usize, const P: usize>(board: &str, erases_per_page: f64, coun
     }
     let per_patient = f64::from(erases(&desk) - before) / f64::from(counted);
     let flash = desk.flash.0.borrow();
-    let (least, most) = (flash.erases().iter().min().unwrap(), flash.erases().iter().max().unwrap());
+    let (least, most) =
+        (flash.erases().iter().min().unwrap(), flash.erases().iter().max().unwrap());
     let millions = PAGES as f64 * erases_per_page / per_patient / 1e6;
     println!(
         "{board}: {U} waiting, {:.1} bytes of flash a patient, {least} to {most} erases of a page so far, \
@@ -58,10 +63,12 @@ fn each_board_lasts_ten_million_patients() {
 /// On a line with pauses no ordinary request opens or erases a page: that is done ahead.
 #[test]
 fn pauses_keep_page_turns_out_of_requests() {
-    let mut desk = Desk::<Repeatable, Generator, 64, 128, 1024>::on(Flash::of(PAGES), Repeatable::new(1));
+    let mut desk =
+        Desk::<Repeatable, Generator, 64, 128, 1024>::on(Flash::of(PAGES), Repeatable::new(1));
     desk.provision(&format!("PLAN features={FEATURES} patients=4000000 epsilon=1"));
     desk.settle();
-    let erases = |desk: &Desk<_, _, 64, 128, 1024>| desk.flash.0.borrow().erases().iter().sum::<u32>();
+    let erases =
+        |desk: &Desk<_, _, 64, 128, 1024>| desk.flash.0.borrow().erases().iter().sum::<u32>();
     // The most words of an ordinary request: header, descriptors, values, commit, mark and scrub.
     const MOST: u64 = 50;
     for patient in 1..=600 {

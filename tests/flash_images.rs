@@ -3,8 +3,6 @@
 //!
 //! `cargo test --test flash_images` mounts a few thousand images; `EQUIPOISE_IMAGES=10000000` in
 //! its environment sets another number.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 mod book;
 
 use book::{Book, Days, Erase, Flash, KEYS, Look, PAGE, PAGES, Rest, SMALL, Step, mount};
@@ -23,7 +21,8 @@ const PER_SEED: u64 = 1000;
 
 /// A flash after these steps.
 fn image(steps: &[Step]) -> (Flash, Book) {
-    let (mut journal, mut book) = mount(Flash::new(PAGES, 0xff), SMALL).map_err(|(error, _)| error).unwrap();
+    let (mut journal, mut book) =
+        mount(Flash::new(PAGES, 0xff), SMALL).map_err(|(error, _)| error).unwrap();
     for step in steps {
         step.take(&mut journal, &mut book).unwrap();
     }
@@ -58,12 +57,16 @@ fn one_flipped_bit_never_changes_a_value() {
                 Err((error, _)) => panic!("bit {bit}: {error:?}"),
             }
         });
-        let [harmless, reported] = judged.reduce(|| [0, 0], |a: [u32; 2], b| [a[0] + b[0], a[1] + b[1]]);
+        let [harmless, reported] =
+            judged.reduce(|| [0, 0], |a: [u32; 2], b| [a[0] + b[0], a[1] + b[1]]);
         println!("{harmless} harmless, {reported} reported");
         assert!(reported > 500, "headers and values are covered by checksums");
         counts = [counts[0] + harmless, counts[1] + reported];
     }
-    println!("flipped bits: {} harmless, {} reported, 0 taken for something else", counts[0], counts[1]);
+    println!(
+        "flipped bits: {} harmless, {} reported, 0 taken for something else",
+        counts[0], counts[1]
+    );
 }
 
 /// The newest page of a flash: its slot and its words.
@@ -101,7 +104,8 @@ fn two_bits_never_change_values_silently() {
                 flash.damage((slot * PAGE / 4 + at) * 4, page[at] ^ changed);
                 match mount(flash, SMALL) {
                     Ok((_, found)) => {
-                        let what = || format!("{name}, word {at}: {:08x} to {changed:08x}", page[at]);
+                        let what =
+                            || format!("{name}, word {at}: {:08x} to {changed:08x}", page[at]);
                         assert!(found.values == book.values, "{}", what());
                         same += 1;
                     }
@@ -149,7 +153,9 @@ fn foreign_flash_is_left_alone() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut bytes = vec![0xff; PAGE * PAGES];
     random.fill_bytes(&mut bytes[..2 * PAGE]);
-    let Err((error, mut flash)) = mount(Flash::from_bytes(&bytes), SMALL) else { panic!("mounted") };
+    let Err((error, mut flash)) = mount(Flash::from_bytes(&bytes), SMALL) else {
+        panic!("mounted")
+    };
     assert_eq!(error, MountError::Foreign);
     assert_eq!(flash.bytes(), bytes);
     flash.power_up();
@@ -166,7 +172,8 @@ fn other_formats_are_named_and_untouched() {
             let words: Vec<u32> = flash.words()[page * PAGE / 4..][..HEADER].to_vec();
             // The first two formats had a header of four words.
             let summed = if format < 3 { 3 } else { 5 };
-            let sum = header_sum(&words[..summed]) ^ u32::from((b'0' + FORMAT) ^ (b'0' + format)) << 24;
+            let sum =
+                header_sum(&words[..summed]) ^ u32::from((b'0' + FORMAT) ^ (b'0' + format)) << 24;
             flash.damage(page * PAGE + summed * 4, words[summed] ^ sum);
         }
         let (bytes, operations) = (flash.bytes(), flash.operations());
@@ -220,8 +227,12 @@ fn stale_bytes_are_never_read() {
     let (flash, book) = image(&[Days(3)]);
     let pages: Vec<&[u32]> = flash.words().chunks(PAGE / 4).collect();
     let opened = |page: &&&[u32]| page[0] != u32::MAX;
-    let (newest, page) =
-        pages.iter().enumerate().filter(|(_, page)| opened(page)).max_by_key(|(_, page)| page[0]).unwrap();
+    let (newest, page) = pages
+        .iter()
+        .enumerate()
+        .filter(|(_, page)| opened(page))
+        .max_by_key(|(_, page)| page[0])
+        .unwrap();
     let records = records(page);
     assert!(records.len() >= 4);
     for record in &records {
@@ -236,7 +247,8 @@ fn stale_bytes_are_never_read() {
         }
     }
     // What stood in a page a round ago, behind its present header.
-    let (mut journal, mut book) = mount(Flash::new(PAGES, 0xff), SMALL).map_err(|(error, _)| error).unwrap();
+    let (mut journal, mut book) =
+        mount(Flash::new(PAGES, 0xff), SMALL).map_err(|(error, _)| error).unwrap();
     let mut before: Vec<u32> = journal.flash().words().to_vec();
     for _ in 0..600 {
         Days(1).take(&mut journal, &mut book).unwrap();
@@ -273,7 +285,8 @@ fn spoil(flash: &mut Flash, random: &mut Xoshiro256PlusPlus) {
         2 => put(flash, below(random, WORDS), [0, u32::MAX][below(random, 2)]),
         3 => (0..PAGE / 4).for_each(|at| put(flash, page + at, flash.words()[other + at])),
         4 => (below(random, PAGE / 4)..PAGE / 4).for_each(|at| put(flash, page + at, u32::MAX)),
-        5 => (0..PAGE / 4).for_each(|at| put(flash, page + at, flash.words()[page + at] | random.next_u32())),
+        5 => (0..PAGE / 4)
+            .for_each(|at| put(flash, page + at, flash.words()[page + at] | random.next_u32())),
         6 => {
             let at = page + below(random, PAGE / 4);
             put(flash, at, flash.words()[at] & random.next_u32());
@@ -292,7 +305,8 @@ fn spoil(flash: &mut Flash, random: &mut Xoshiro256PlusPlus) {
 
 #[test]
 fn no_image_makes_the_mount_panic() {
-    let wanted = std::env::var("EQUIPOISE_IMAGES").map_or(20_000, |text| text.parse().expect("a number"));
+    let wanted =
+        std::env::var("EQUIPOISE_IMAGES").map_or(20_000, |text| text.parse().expect("a number"));
     let images = images();
     let mounted: u64 = (0..wanted / PER_SEED)
         .into_par_iter()

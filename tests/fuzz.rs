@@ -171,7 +171,8 @@ fn the_device_answers_any_line() {
             0 => proved(&mut desk, PLAN),
             1 => {
                 let status = desk.ask("STATUS");
-                let assigned = status.split("assigned=").nth(1).and_then(|rest| rest.split(' ').next());
+                let assigned =
+                    status.split("assigned=").nth(1).and_then(|rest| rest.split(' ').next());
                 let next = assigned.map_or(1, |number| number.parse::<u32>().unwrap() + 1);
                 sealed(&format!("ASSIGN {next} {} {:08x}", fuzz.below(4), next)).into_bytes()
             }
@@ -262,7 +263,8 @@ fn any_flash_image_is_mounted_or_refused() {
                 }
             }
         }
-        let flash = Flash(std::rc::Rc::new(std::cell::RefCell::new(StrictFlash::from_bytes(&image))));
+        let flash =
+            Flash(std::rc::Rc::new(std::cell::RefCell::new(StrictFlash::from_bytes(&image))));
         let mut desk = Desk::<_>::on(flash, Repeatable::new(input));
         let state = desk.device.state();
         mounted += u64::from(state != State::Fault);
@@ -280,7 +282,10 @@ fn any_flash_image_is_mounted_or_refused() {
         }
         desk.settle();
         if state == State::Fault {
-            assert!(desk.ask("STATUS").starts_with("ERR storage"), "a device in fault refuses everything");
+            assert!(
+                desk.ask("STATUS").starts_with("ERR storage"),
+                "a device in fault refuses everything"
+            );
         }
     }
     println!("{} images, {mounted} of them mounted", inputs(5));

@@ -50,7 +50,8 @@ fn trial(design: &str) -> Flash {
     let flash = Flash(Rc::new(RefCell::new(StrictFlash::new(PAGES, 0xFF))));
     let mut board = board(&flash, 1);
     assert_eq!(ask(&mut board, &Request::Key(KEY).to_string()), "OK");
-    let plan = format!("PLAN design={design} features=3 patients=20 epsilon=1 file=0011223344556677");
+    let plan =
+        format!("PLAN design={design} features=3 patients=20 epsilon=1 file=0011223344556677");
     let planned = order(KEY, &plan, |line| ask(&mut board, line));
     assert!(planned.starts_with("OK trial="), "{planned}");
     for patient in 1..=14 {
@@ -101,22 +102,29 @@ fn images() -> Vec<(PathBuf, u8, String)> {
 /// A firmware names the version it finds, refuses every request, and leaves every byte as it is.
 #[test]
 fn other_versions_are_refused_untouched() {
-    let others: Vec<_> = images().into_iter().filter(|(_, version, _)| *version != STATE_VERSION).collect();
+    let others: Vec<_> =
+        images().into_iter().filter(|(_, version, _)| *version != STATE_VERSION).collect();
     assert!(others.len() >= 2, "the images of version 1 are gone");
     for (path, version, design) in others {
         let bytes = image(&path);
         let flash = load(&bytes);
         let mut board = board(&flash, 2);
         let hello = ask(&mut board, "HELLO");
-        let (_, stored) = hello.split_once(" foreign ").unwrap_or_else(|| panic!("{design}: {hello}"));
+        let (_, stored) =
+            hello.split_once(" foreign ").unwrap_or_else(|| panic!("{design}: {hello}"));
         // By the state's version, or by the journal's format where that is another one too.
         let journal = JOURNALS.iter().filter(|(state, _)| *state == version);
         let mut names = journal.map(|(_, format)| format!("stored=journal-{format}"));
-        assert!(stored == format!("stored=state-{version}") || names.any(|name| name == stored), "{stored}");
+        assert!(
+            stored == format!("stored=state-{version}") || names.any(|name| name == stored),
+            "{stored}"
+        );
         let refusal = format!("ERR foreign {stored} use the firmware that wrote it");
         let key = Request::Key([1; 32]).to_string();
         let plan = "PLAN features=1 patients=20 epsilon=1";
-        for line in QUESTIONS.iter().chain(&["STATUS", "REPORT", "AUTH", "CLOSE", "ERASE", plan, &key]) {
+        for line in
+            QUESTIONS.iter().chain(&["STATUS", "REPORT", "AUTH", "CLOSE", "ERASE", plan, &key])
+        {
             assert_eq!(ask(&mut board, line), refusal, "{design}: {line}");
             assert_eq!(board.rest(), Rest::Idle);
         }
@@ -141,7 +149,8 @@ fn present_images_are_read_and_continued() {
         }
         goes_on(&made, &answers);
         let told = std::fs::read_to_string(path.with_extension("txt"));
-        let told = told.unwrap_or_else(|error| panic!("{}: {error}; see the header", path.display()));
+        let told =
+            told.unwrap_or_else(|error| panic!("{}: {error}; see the header", path.display()));
         goes_on(&load(&image(&path)), &told);
     }
 }

@@ -9,8 +9,9 @@ use equipoise::device::report::ReportMac;
 use equipoise::plan::{Design, Plan, Ratio};
 use equipoise::trial::Phase;
 use equipoise::wire::{
-    Claim, FileDigest, Hello, LINE_LIMIT, Lock, Micro, NextLook, Refusal, Reply, Request, Restart, Row,
-    State, Status, Stored, Tag, TrialId, TrialName, Word, checksum, protocol_of, split_proof, unhex,
+    Claim, FileDigest, Hello, LINE_LIMIT, Lock, Micro, NextLook, Refusal, Reply, Request, Restart,
+    Row, State, Status, Stored, Tag, TrialId, TrialName, Word, checksum, protocol_of, split_proof,
+    unhex,
 };
 
 const TRIAL: TrialId = TrialId([0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF]);
@@ -97,7 +98,10 @@ fn commands_with_proof_are_these_bytes() {
              file=0011223344556677 proof=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f*1E0C\n",
         ),
     ] {
-        assert_eq!(core::str::from_utf8(request.to_proved_line(&counting()).unwrap().as_bytes()), Ok(bytes));
+        assert_eq!(
+            core::str::from_utf8(request.to_proved_line(&counting()).unwrap().as_bytes()),
+            Ok(bytes)
+        );
         assert_eq!(Request::parse(bytes.trim_end().as_bytes()), Ok(request.clone()));
         let body = bytes.split('*').next().unwrap().as_bytes();
         assert_eq!(split_proof(body), (request.to_string().as_bytes(), Some(counting())));
@@ -111,7 +115,10 @@ fn replies_are_these_bytes() {
     let (largest, most) = (10_000_000, 65_535);
     for (reply, bytes) in [
         (
-            Reply::Hello(Hello { custody: Some((false, Micro(100_000_000))), ..hello(State::Blank, None) }),
+            Reply::Hello(Hello {
+                custody: Some((false, Micro(100_000_000))),
+                ..hello(State::Blank, None)
+            }),
             "HELLO equipoise 2 0.2.0 blank key=none left=100.000000*EA62\n",
         ),
         (
@@ -124,7 +131,11 @@ fn replies_are_these_bytes() {
              restart=watchdog*F0E1\n",
         ),
         (
-            Reply::Hello(Hello { custody, trial: Some(NAME), ..hello(State::Closed, Some(Restart::Reset)) }),
+            Reply::Hello(Hello {
+                custody,
+                trial: Some(NAME),
+                ..hello(State::Closed, Some(Restart::Reset))
+            }),
             "HELLO equipoise 2 0.2.0 closed key=set left=99.000000 trial=0123456789abcdef file=0011223344556677 \
              restart=reset*CA35\n",
         ),
@@ -202,7 +213,10 @@ fn replies_are_these_bytes() {
         (Reply::Arm { patient: 10_000_000, arm: Arm::One }, "ARM 10000000 1*9E12\n"),
         (Reply::Recorded { patient: 57 }, "OK 57*2F0C\n"),
         (Reply::Done, "OK*F952\n"),
-        (Reply::Planned { trial: TRIAL, claim: Claim::Pure }, "OK trial=0123456789abcdef claim=pure*CC44\n"),
+        (
+            Reply::Planned { trial: TRIAL, claim: Claim::Pure },
+            "OK trial=0123456789abcdef claim=pure*CC44\n",
+        ),
         (
             Reply::Planned { trial: TRIAL, claim: Claim::Unproven },
             "OK trial=0123456789abcdef claim=unproven*7FFC\n",
@@ -230,7 +244,13 @@ fn replies_are_these_bytes() {
             "ROW 63 -2147.483648 2147.483647 -2147.483648 2147.483647 4294967295*F905\n",
         ),
         (
-            Reply::End { rows: 64, assigned: 20_000, resolved: 19_997, trial: TRIAL, mac: counting() },
+            Reply::End {
+                rows: 64,
+                assigned: 20_000,
+                resolved: 19_997,
+                trial: TRIAL,
+                mac: counting(),
+            },
             "END 64 assigned=20000 resolved=19997 trial=0123456789abcdef mac=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f*830B\n",
         ),
         (Reply::Nonce([0xA5; 16]), "NONCE a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5*5E3B\n"),
@@ -283,13 +303,19 @@ fn refusals_are_these_bytes() {
             Refusal::Checksum { got: Some(0x00FF), expected: 0x49D6 },
             "ERR checksum got=00FF expected=49D6*ADD4\n",
         ),
-        (Refusal::Checksum { got: None, expected: 0x49D6 }, "ERR checksum got=none expected=49D6*EF24\n"),
+        (
+            Refusal::Checksum { got: None, expected: 0x49D6 },
+            "ERR checksum got=none expected=49D6*EF24\n",
+        ),
         (
             wrong(b"HELO"),
             "ERR syntax got=HELO allowed HELLO STATUS ASSIGN OUTCOME LOST REPORT AUTH KEY PLAN CLOSE ERASE*B85C\n",
         ),
         (wrong(b"REPORT now"), "ERR syntax got=now allowed a verb alone*46B1\n"),
-        (wrong(b"CLOSE now"), "ERR syntax got=now allowed CLOSE or ERASE with proof=<64 hex digits>*085B\n"),
+        (
+            wrong(b"CLOSE now"),
+            "ERR syntax got=now allowed CLOSE or ERASE with proof=<64 hex digits>*085B\n",
+        ),
         (
             wrong(b"ASSIGN 1 x\x00\xFF"),
             "ERR syntax got=x?? allowed ASSIGN <k> <feature> [tag of 8 hex digits]*3AAD\n",
@@ -300,7 +326,10 @@ fn refusals_are_these_bytes() {
             wrong(b"AUTH 00"),
             "ERR syntax got=00 allowed AUTH alone: since protocol 2 the proof is the last word of the command*0823\n",
         ),
-        (wrong(b"KEY"), "ERR syntax got=nothing allowed KEY <64 hex digits> [proof=<64 hex digits>]*4E27\n"),
+        (
+            wrong(b"KEY"),
+            "ERR syntax got=nothing allowed KEY <64 hex digits> [proof=<64 hex digits>]*4E27\n",
+        ),
         (
             wrong(b"PLAN colour=red"),
             "ERR syntax got=colour allowed PLAN <key=value>.. [file=<16 hex digits>] proof=<64 hex digits>*46DC\n",
@@ -315,15 +344,27 @@ fn refusals_are_these_bytes() {
         (Refusal::Order { expected: 58 }, "ERR order expected=58*DDB1\n"),
         (Refusal::Feature { got: 10, features: 10 }, "ERR feature got=10 allowed 0..10*556E\n"),
         (Refusal::Outcome { got: 2, scale: 1 }, "ERR range y=2 allowed 0..=1*8DA4\n"),
-        (wrong(b"PLAN features=65 patients=2 epsilon=1"), "ERR range features=65 allowed 1..=64*28A7\n"),
+        (
+            wrong(b"PLAN features=65 patients=2 epsilon=1"),
+            "ERR range features=65 allowed 1..=64*28A7\n",
+        ),
         (
             Refusal::Capacity { got: 64, features: 16 },
             "ERR range features=64 allowed 1..=16 on this device*3789\n",
         ),
-        (Refusal::NotPrivate, "ERR range design=conse allowed dp-conse interim uniform on a device*AFD6\n"),
-        (Refusal::Unknown { patient: 58, assigned: 57 }, "ERR unknown patient=58 allowed 1..=57*A509\n"),
+        (
+            Refusal::NotPrivate,
+            "ERR range design=conse allowed dp-conse interim uniform on a device*AFD6\n",
+        ),
+        (
+            Refusal::Unknown { patient: 58, assigned: 57 },
+            "ERR unknown patient=58 allowed 1..=57*A509\n",
+        ),
         (Refusal::Full { patients: 20_000 }, "ERR full patients=20000*1F3D\n"),
-        (Refusal::Waiting { capacity: 128 }, "ERR full waiting=128 send OUTCOME or LOST first*436E\n"),
+        (
+            Refusal::Waiting { capacity: 128 },
+            "ERR full waiting=128 send OUTCOME or LOST first*436E\n",
+        ),
         (Refusal::Early, "ERR early no estimate yet*E58C\n"),
         (Refusal::Closed, "ERR closed*66B1\n"),
         (Refusal::Blank, "ERR blank*D9D5\n"),
@@ -384,13 +425,18 @@ fn refusals_of_version_1_are_read() {
 #[test]
 fn numbers_over_their_whole_range() {
     let tens = (0..10).map(|power| 10_u32.pow(power));
-    let numbers = tens.flat_map(|ten| [ten - 1, ten, ten + 1, 9 * (ten / 10), 4 * ten.min(1_000_000_000)]);
+    let numbers =
+        tens.flat_map(|ten| [ten - 1, ten, ten + 1, 9 * (ten / 10), 4 * ten.min(1_000_000_000)]);
     for number in numbers.chain([12_345, 987_654_321, u32::MAX - 1, u32::MAX]) {
         assert_eq!(Reply::Recorded { patient: number }.to_string(), format!("OK {number}"));
         let arm = Reply::Arm { patient: number, arm: Arm::One };
         assert_eq!(arm.to_string(), format!("ARM {number} 1"));
         for text in [format!("LOST {number}"), format!("  LOST   000{number} ")] {
-            assert_eq!(Request::parse(text.as_bytes()), Ok(Request::Lost { patient: number }), "{text}");
+            assert_eq!(
+                Request::parse(text.as_bytes()),
+                Ok(Request::Lost { patient: number }),
+                "{text}"
+            );
         }
     }
     for wrong in [
@@ -415,17 +461,30 @@ fn numbers_over_their_whole_range() {
 #[test]
 fn tags_have_eight_hex_digits() {
     let tagged = |tag| Request::Assign { patient: 1, feature: 2, tag };
-    for (text, tag) in [("0aB9cDeF", Some(Tag(0x0ab9_cdef))), ("ffffffff", Some(Tag(u32::MAX))), ("", None)] {
+    for (text, tag) in
+        [("0aB9cDeF", Some(Tag(0x0ab9_cdef))), ("ffffffff", Some(Tag(u32::MAX))), ("", None)]
+    {
         assert_eq!(Request::parse(format!("ASSIGN 1 2 {text}").as_bytes()), Ok(tagged(tag)));
     }
-    for wrong in ["1", "1234567", "123456789", "1234567g", "1234 5678", "12345678 9", "12345678x", "+2345678"]
-    {
+    for wrong in [
+        "1",
+        "1234567",
+        "123456789",
+        "1234567g",
+        "1234 5678",
+        "12345678 9",
+        "12345678x",
+        "+2345678",
+    ] {
         assert!(Request::parse(format!("ASSIGN 1 2 {wrong}").as_bytes()).is_err(), "{wrong}");
     }
     // Two words of digits are not one.
     let end = |between: &str| {
-        let text =
-            format!("END 1 assigned=1 resolved=1 trial={}{between}mac={}", "1".repeat(16), "0".repeat(64));
+        let text = format!(
+            "END 1 assigned=1 resolved=1 trial={}{between}mac={}",
+            "1".repeat(16),
+            "0".repeat(64)
+        );
         Reply::parse(format!("{text}*{:04X}", checksum(text.as_bytes())).as_bytes()).is_ok()
     };
     assert!(end(" ") && !end(""));
@@ -470,9 +529,23 @@ fn proofs_and_report_macs_are_these_bytes() {
     assert_eq!(Some(key.proof(&[0xA5; 16], TrialId::NONE, begin.as_bytes())), unhex(planned));
     let mut mac = ReportMac::new(&key.report_key(), NAME, &small);
     let (estimate, error) = (Micro(-123_456), Micro(250_000));
-    mac.row(&Row { feature: 0, estimate, error, low: Micro(-1_000_000), high: Micro(1), outcomes: 0 });
+    mac.row(&Row {
+        feature: 0,
+        estimate,
+        error,
+        low: Micro(-1_000_000),
+        high: Micro(1),
+        outcomes: 0,
+    });
     let (estimate, error) = (Micro(500_000), Micro(127_551));
-    mac.row(&Row { feature: 63, estimate, error, low: Micro(250_000), high: Micro(750_000), outcomes: 812 });
+    mac.row(&Row {
+        feature: 63,
+        estimate,
+        error,
+        low: Micro(250_000),
+        high: Micro(750_000),
+        outcomes: 812,
+    });
     let signed = b"f0abdd840719545dd518edfd08fdae6c8a825f10fa70e0dd95fc6266144df6e3";
     assert_eq!(Some(mac.finish(2, 20_000, 19_997)), unhex(signed));
 }

@@ -43,7 +43,10 @@ fn checksums_are_optional_after_hello() {
     assert!(board.ask(&sealed("STATUS")).starts_with("STATUS"));
     assert!(board.ask("STATUS").starts_with("ERR checksum"));
     board.power_cut();
-    assert!(board.ask("ASSIGN 5 0").starts_with("ERR checksum"), "a tagged line cut short by noise");
+    assert!(
+        board.ask("ASSIGN 5 0").starts_with("ERR checksum"),
+        "a tagged line cut short by noise"
+    );
     assert!(board.ask("HELLO").starts_with("HELLO"));
     assert!(board.ask("STATUS").contains("assigned=4 "));
 }

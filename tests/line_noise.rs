@@ -81,11 +81,12 @@ impl Ward {
             let Some(line) = self.device_framer.push(byte) else { continue };
             if !self.sent.iter().any(|sent| sent == line) {
                 self.seen.corrupted += 1;
-                let body =
-                    |line| open(line).ok().filter(|opened| opened.has_checksum).map(|opened| opened.body);
+                let body = |line| {
+                    open(line).ok().filter(|opened| opened.has_checksum).map(|opened| opened.body)
+                };
                 // A hex digit of the checksum that changed its case has changed nothing.
-                let passed =
-                    body(line).is_some_and(|got| !self.sent.iter().any(|sent| body(sent) == Some(got)));
+                let passed = body(line)
+                    .is_some_and(|got| !self.sent.iter().any(|sent| body(sent) == Some(got)));
                 self.seen.undetected += u64::from(passed);
             }
             let reply = self.desk.send(line);
@@ -110,7 +111,11 @@ impl Ward {
         self.sent.push(line.as_bytes()[..line.as_bytes().len() - 1].to_vec());
         self.seen.requests += 1;
         for copy in 0..PATIENCE {
-            let bytes = if copy == 0 { line.as_bytes().to_vec() } else { [b"\n", line.as_bytes()].concat() };
+            let bytes = if copy == 0 {
+                line.as_bytes().to_vec()
+            } else {
+                [b"\n", line.as_bytes()].concat()
+            };
             let replies = self.exchange(&bytes);
             if let Some(answer) = replies.into_iter().find(|reply| reply.starts_with(wanted)) {
                 return answer;
@@ -125,7 +130,8 @@ impl Ward {
         let mut noted = Vec::new();
         for patient in 1..=PATIENTS {
             let (feature, tag) = (chance.next_u32() % 3, Some(Tag(chance.next_u32())));
-            let arm = self.ask(&Request::Assign { patient, feature, tag }, &format!("ARM {patient} "));
+            let arm =
+                self.ask(&Request::Assign { patient, feature, tag }, &format!("ARM {patient} "));
             noted.push((patient, arm.rsplit(' ').next().unwrap().to_string()));
             if patient > 3 {
                 self.resolve(patient - 3, chance.next_u32());

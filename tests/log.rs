@@ -1,7 +1,5 @@
 //! The log finds every change.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -54,7 +52,11 @@ fn every_change_of_one_byte_of_a_hundred_lines_is_found() {
             for bit in 0..8 {
                 rest[place] ^= 1 << bit;
                 let found = log::follow_from(before, &rest).is_err();
-                assert!(found, "line {}, byte {place}, bit {bit}: a change was not found", number + 1);
+                assert!(
+                    found,
+                    "line {}, byte {place}, bit {bit}: a change was not found",
+                    number + 1
+                );
                 rest[place] ^= 1 << bit;
                 changes += 1;
             }
@@ -89,9 +91,18 @@ fn every_dropped_doubled_or_swapped_line_is_found_the_last_too() {
         for j in 0..i {
             let mut swapped = lines.clone();
             swapped.swap(i, j);
-            assert!(!holds(joined(&swapped).as_bytes(), &head), "lines {} and {} swapped", j + 1, i + 1);
+            assert!(
+                !holds(joined(&swapped).as_bytes(), &head),
+                "lines {} and {} swapped",
+                j + 1,
+                i + 1
+            );
         }
-        assert!(!holds(joined(&lines[..i]).as_bytes(), &head), "all from line {} on dropped", i + 1);
+        assert!(
+            !holds(joined(&lines[..i]).as_bytes(), &head),
+            "all from line {} on dropped",
+            i + 1
+        );
     }
 }
 

@@ -1,9 +1,7 @@
 //! The noise has the law it is said to have, and never spends more than its rate.
 //!
-//! The law itself is tested, against mass functions written down here from their definition: no figure below comes
-//! from the sampler. The tables are multiplied out in big integers.
-#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail")]
-
+//! The law itself is tested, against mass functions written down here from their definition: no
+//! figure below comes from the sampler. The tables are multiplied out in big integers.
 use std::convert::Infallible;
 use std::fmt;
 
@@ -35,8 +33,8 @@ const fn lap_plus(num: u64, den: u64, center: u64, draws: u64) -> Setting {
     Setting { num, den, center: Some(center), draws }
 }
 
-/// Rates from the least a plan can ask for (1/1000 over 2 * 65535) to the greatest (20/2); tables of every width;
-/// centres at the edge, small and large against the scale.
+/// Rates from the least a plan can ask for (1/1000 over 2 * 65535) to the greatest (20/2); tables
+/// of every width; centres at the edge, small and large against the scale.
 const SETTINGS: [Setting; 24] = [
     laplace(1, 131_070_000, MILLION),
     laplace(123_457, 999_999_000_001, MILLION),
@@ -99,8 +97,8 @@ impl Setting {
         }
     }
 
-    /// The last value of every cell but the last cell: quantiles, ever closer towards the ends, that leave at least 25
-    /// draws expected in every cell.
+    /// The last value of every cell but the last cell: quantiles, ever closer towards the ends,
+    /// that leave at least 25 draws expected in every cell.
     fn cuts(&self) -> Vec<i64> {
         const LEAST: f64 = 25.0;
         let tail = |i: i32| LEAST / self.draws as f64 * 1.5f64.powi(i);
@@ -126,8 +124,8 @@ impl Setting {
         cuts
     }
 
-    /// Draws at `num/den` and gives chi-square against the masses of this setting, over its critical value at five
-    /// standard deviations (Wilson and Hilferty): above 1 is a failure.
+    /// Draws at `num/den` and gives chi-square against the masses of this setting, over its
+    /// critical value at five standard deviations (Wilson and Hilferty): above 1 is a failure.
     fn chi_square(&self, num: u64, den: u64, seed: u64) -> f64 {
         let law = Laplace::new(Rate::new(num, den).expect("a legal rate"));
         let mut chance = DeviceSampler::seed_from_u64(seed);
@@ -160,9 +158,16 @@ fn the_masses_of_every_setting_add_up_as_their_closed_form_says() {
     for setting in SETTINGS {
         let center = setting.center.unwrap_or(0) as i64;
         let scale = (1.0 / setting.rate()) as i64;
-        for v in
-            [0, 1, center - 1, center, center + 1, center + scale, center - scale / 2, center + 3 * scale]
-        {
+        for v in [
+            0,
+            1,
+            center - 1,
+            center,
+            center + 1,
+            center + scale,
+            center - scale / 2,
+            center + 3 * scale,
+        ] {
             if setting.center.is_some() && v < 0 {
                 continue;
             }
@@ -216,8 +221,9 @@ fn lap_plus_at_the_greatest_centre_does_not_wrap() {
 /// Bits after the point of the big numbers below.
 const POINT: u32 = 320;
 
-/// e^(num/den), at most e^16, in units of 2^-320, rounded down: too small by less than 2^40 units, there being 200
-/// terms, each rounded down, each loss passed on less than 200 times and at most e^16 < 2^24 fold.
+/// e^(num/den), at most e^16, in units of 2^-320, rounded down: too small by less than 2^40 units,
+/// there being 200 terms, each rounded down, each loss passed on less than 200 times and at most
+/// e^16 < 2^24 fold.
 fn exponential(num: &BigUint, den: &BigUint) -> BigUint {
     let mut term = BigUint::from(1u8) << POINT;
     let mut sum = term.clone();
@@ -228,14 +234,16 @@ fn exponential(num: &BigUint, den: &BigUint) -> BigUint {
     sum
 }
 
-/// Multiplies out P(g+1) : P(g) for every way in which digits can turn over, and compares with e^-rate.
+/// Multiplies out P(g+1) : P(g) for every way in which digits can turn over, and compares with
+/// e^-rate.
 fn check_table(num: u64, den: u64) {
     let law = Laplace::new(Rate::new(num, den).unwrap_or_else(|| panic!("{num}/{den}")));
     let one: BigUint = BigUint::from(1u8) << 64u32;
     let low = exponential(&num.into(), &den.into());
     let high = &low + (BigUint::from(1u8) << 40u32);
     let unit: BigUint = BigUint::from(1u8) << POINT;
-    // The products over the digits that turn from 1 to 0: of their probabilities to be 0, and to be 1.
+    // The products over the digits that turn from 1 to 0: of their probabilities to be 0, and to be
+    // 1.
     let (mut zeros, mut ones) = (BigUint::from(1u8), BigUint::from(1u8));
     for lane in 0..=law.digits() {
         let heads = BigUint::from(law.threshold(lane));
@@ -260,7 +268,9 @@ fn no_step_of_any_table_costs_more_than_its_rate() {
     for setting in SETTINGS {
         check_table(setting.num, setting.den);
     }
-    for (num, den) in [(16, 1), (1, 1 << 27), (8, 1), (7_999_999, 1_000_000), (1, 4), (u64::MAX, 1 << 60)] {
+    for (num, den) in
+        [(16, 1), (1, 1 << 27), (8, 1), (7_999_999, 1_000_000), (1, 4), (u64::MAX, 1 << 60)]
+    {
         check_table(num, den);
     }
     // The rates of plans: epsilon/2 and epsilon/(2Y) with epsilon = a/b.
@@ -280,9 +290,16 @@ fn no_step_of_any_table_costs_more_than_its_rate() {
 
 #[test]
 fn every_threshold_is_above_its_exact_value_by_at_most_four_units() {
-    for (num, den) in
-        [(16, 1), (15_999, 1000), (249, 500), (1, 2), (355, 113), (1, 40), (1, 131_070_000), (1, 1 << 27)]
-    {
+    for (num, den) in [
+        (16, 1),
+        (15_999, 1000),
+        (249, 500),
+        (1, 2),
+        (355, 113),
+        (1, 40),
+        (1, 131_070_000),
+        (1, 1 << 27),
+    ] {
         let law = Laplace::new(Rate::new(num, den).unwrap());
         for lane in 0..=law.digits() {
             // x = (num/den - 2^-50) 2^lane; heads has probability 1/(e^x + 1), in the tail 1/e^x.
@@ -383,7 +400,8 @@ fn a_seed_gives_the_same_answers_on_every_machine_and_in_every_version() {
         })
         .collect();
     let expected = [
-        0, -4, -33, 318262971, 46, 2, -2, -11, -81580827, 1, 0, -2, -88, 30598670, 9, 3, -1, 19, 1385913, 61,
+        0, -4, -33, 318262971, 46, 2, -2, -11, -81580827, 1, 0, -2, -88, 30598670, 9, 3, -1, 19,
+        1385913, 61,
     ];
     assert_eq!(draws, expected);
 }

@@ -206,9 +206,9 @@ fn erased<const P: usize>(flash: &Flash<P>) -> u32 {
 fn everyone(number: u32, resolved_after: u32) -> impl Iterator<Item = Patient> {
     let outcomes = [None, Some(0), Some(2), Some(SCALE)];
     (0..FEATURES).flat_map(move |feature| {
-        outcomes
-            .into_iter()
-            .flat_map(move |y| [false, true].map(|coin| Patient { number, feature, coin, y, resolved_after }))
+        outcomes.into_iter().flat_map(move |y| {
+            [false, true].map(|coin| Patient { number, feature, coin, y, resolved_after })
+        })
     })
 }
 
@@ -277,18 +277,29 @@ fn long_trial<const M: usize, const U: usize, const P: usize>(
     let mut say = |line: String, secret: bool| {
         let sent = desk.send(sealed(&line).as_bytes());
         assert!(!sent.starts_with(b"ERR"), "{line}: {}", String::from_utf8_lossy(&sent));
-        let arm =
-            if secret { 0 } else { sent.iter().fold(0_u32, |sum, byte| sum * 31 % 9973 + u32::from(*byte)) };
+        let arm = if secret {
+            0
+        } else {
+            sent.iter().fold(0_u32, |sum, byte| sum * 31 % 9973 + u32::from(*byte))
+        };
         seen.extend([arm, desk.flash.0.borrow().operations() as u32, erased(&desk.flash)]);
     };
     for patient in 1..=t.resolved_after {
         with(|script| script.patient = patient);
         let feature = people.next_u32() % M as u32;
         let is_t = patient == t.number;
-        say(format!("ASSIGN {patient} {} {patient:08x}", if is_t { t.feature } else { feature }), is_t);
-        let Some(resolved) = patient.checked_sub(LATE).filter(|patient| *patient > 0) else { continue };
+        say(
+            format!("ASSIGN {patient} {} {patient:08x}", if is_t { t.feature } else { feature }),
+            is_t,
+        );
+        let Some(resolved) = patient.checked_sub(LATE).filter(|patient| *patient > 0) else {
+            continue;
+        };
         let y = if resolved == t.number { t.y } else { (resolved % 7 > 0).then_some(resolved % 2) };
-        say(y.map_or_else(|| format!("LOST {resolved}"), |y| format!("OUTCOME {resolved} {y}")), false);
+        say(
+            y.map_or_else(|| format!("LOST {resolved}"), |y| format!("OUTCOME {resolved} {y}")),
+            false,
+        );
     }
     assert_eq!(desk.flash.0.borrow().misuse(), None);
     seen
@@ -325,7 +336,9 @@ fn same_work<const M: usize, const U: usize, const P: usize>(
 #[test]
 fn flash_work_is_the_same_whoever_t_is() {
     for design in ["interim", "uniform", "dp-conse"] {
-        let plan = |features| format!("PLAN design={design} features={features} patients=4000000 epsilon=1");
+        let plan = |features| {
+            format!("PLAN design={design} features={features} patients=4000000 epsilon=1")
+        };
         let small = same_work::<64, 128, 1024>(64, &plan(64), 700..712);
         let large = same_work::<4, 8, 4096>(16, &plan(4), 1500..1545);
         println!("{design}: {small} and {large} pages erased");

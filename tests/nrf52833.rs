@@ -1,6 +1,6 @@
 //! The firmware on an emulated micro:bit v2: the Unicorn engine and the model of the nRF52833 in
-//! `tests/nrf52833/chip.py`. Started by `cargo xtask test`, which builds the images and installs the engine; without
-//! them these tests fail.
+//! `tests/nrf52833/chip.py`. Started by `cargo xtask test`, which builds the images and installs
+//! the engine; without them these tests fail.
 
 #[path = "nrf52833/board.rs"]
 mod board;

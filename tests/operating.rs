@@ -1,7 +1,7 @@
 //! Operating characteristics of the designs, with fixed seeds: regret, error, power, coverage.
 //!
-//! Expected values of the table come from another simulator of the same design; their standard error
-//! is about 2.5 % for regret * MSE / M. Tolerances are four standard errors of both sides.
+//! Expected values of the table come from another simulator of the same design; their standard
+//! error is about 2.5 % for regret * MSE / M. Tolerances are four standard errors of both sides.
 //!
 //! `EQUIPOISE_SETTINGS=300 cargo test --test operating random -- --nocapture` searches 300 random
 //! settings for the worst coverage.
@@ -44,7 +44,8 @@ const RATES: [f64; 2] = [0.35, 0.65];
 fn table_of_products() {
     let setting = |words: &str| Setting::new(&format!("{PLAN} {words}"), RATES);
     let small = |n: u32| Setting::new(&format!("features=4 patients={n} epsilon=1"), RATES);
-    let epsilon = |text: &str| Setting::new(&format!("features=10 patients=20000 epsilon={text}"), RATES);
+    let epsilon =
+        |text: &str| Setting::new(&format!("features=10 patients=20000 epsilon={text}"), RATES);
     let rows = [
         ("n = 20,000", setting(""), 0.110),
         ("n = 4,000, M = 4", small(4000), 0.132),
@@ -141,7 +142,10 @@ fn table_of_graded_outcomes() {
     for (scale, width) in [(4, 0.132), (10, 0.131), (100, 0.131)] {
         let setting = Setting { coins: 4, ..Setting::new(&format!("{PLAN} scale={scale}"), RATES) };
         let found = simulate(&setting, 200, 300);
-        println!("Y = {scale}: width {:.4}, expected {width}, coverage {:.4}", found.width, found.covered);
+        println!(
+            "Y = {scale}: width {:.4}, expected {width}, coverage {:.4}",
+            found.width, found.covered
+        );
         assert!((found.width / width - 1.0).abs() < 0.03, "Y = {scale}: {found:?}");
         assert!((0.93..=0.98).contains(&found.covered), "Y = {scale}: {found:?}");
     }
@@ -190,7 +194,10 @@ fn hard_settings() -> Vec<(&'static str, Setting)> {
             Setting { rates: [0.5, 0.5], ..graded("features=4 patients=4000 epsilon=1 scale=100") },
         ),
         ("1 report", new("features=4 patients=4000 epsilon=1 reports=1", RATES)),
-        ("4 reports, late by n/10", new("features=4 patients=4000 epsilon=1 reports=4", RATES).late(400)),
+        (
+            "4 reports, late by n/10",
+            new("features=4 patients=4000 epsilon=1 reports=4", RATES).late(400),
+        ),
         ("8 reports, no effect", new("features=4 patients=4000 epsilon=1 reports=8", [0.5, 0.5])),
         ("closed before half", Setting { enrolled: 0.4, ..plain() }),
         ("closed at 3/4, late by n/10, no effect", Setting { enrolled: 0.75, ..null() }.late(400)),
@@ -281,7 +288,9 @@ fn rarest(setting: &Setting) -> f64 {
         Arrivals::Even => n / m as f64,
         Arrivals::Zipf => n / (m as f64 * weights),
         // Odd features arrive seldom until half.
-        Arrivals::Tenfold => n / m as f64 / if setting.enrolled <= 0.5 && m > 1 { 5.5 } else { 1.0 },
+        Arrivals::Tenfold => {
+            n / m as f64 / if setting.enrolled <= 0.5 && m > 1 { 5.5 } else { 1.0 }
+        }
     }
 }
 
@@ -291,7 +300,8 @@ fn measured(setting: &Setting, seed: u64) -> Found {
     const PATIENTS: u64 = 10_000_000;
     const SUSPECT: f64 = 0.938;
     let plan = &setting.plan;
-    let trials = ESTIMATES.div_ceil(plan.features().into()).min(PATIENTS / u64::from(plan.patients()));
+    let trials =
+        ESTIMATES.div_ceil(plan.features().into()).min(PATIENTS / u64::from(plan.patients()));
     let found = simulate(setting, trials, seed);
     if found.covered < SUSPECT { simulate(setting, 8 * trials, seed | 1 << 20) } else { found }
 }
@@ -349,7 +359,10 @@ fn random_settings_keep_coverage() {
 fn reports_need_steady_arrivals() {
     let setting = |reports: u8| Setting {
         arrivals: Arrivals::Tenfold,
-        ..Setting::new(&format!("features=8 patients=16000 epsilon=1 reports={reports}"), [0.5, 0.5])
+        ..Setting::new(
+            &format!("features=8 patients=16000 epsilon=1 reports={reports}"),
+            [0.5, 0.5],
+        )
     };
     let [none, eight] = [0, 8].map(|reports| simulate(&setting(reports), 200, 600));
     println!("coverage {:.3} without reports, {:.3} with eight", none.covered, eight.covered);
@@ -363,7 +376,10 @@ fn reports_need_steady_arrivals() {
 fn dp_conse_does_not_adapt() {
     let found = simulate(&Setting::new(&format!("design=dp-conse {PLAN}"), RATES), 40, 400);
     assert!((found.regret / 3000.0 - 1.0).abs() < 0.02, "{found:?}");
-    let found =
-        simulate(&Setting::new("design=dp-conse features=4 patients=4000 epsilon=1", RATES), 200, 400);
+    let found = simulate(
+        &Setting::new("design=dp-conse features=4 patients=4000 epsilon=1", RATES),
+        200,
+        400,
+    );
     assert!(found.covered >= 0.95 - 4.0 * found.share_error(4.0), "{found:?}");
 }

@@ -1,8 +1,10 @@
-//! The paper's Algorithms 1 and 2, transcribed in floats line by line, against `conse` and `dp-conse`.
+//! The paper's Algorithms 1 and 2, transcribed in floats line by line, against `conse` and
+//! `dp-conse`.
 //!
-//! Both run on one tape: the core draws from a generator and every answer is written down; the transcription takes the
-//! answers in the same order and checks that it would have asked the same question. They must then agree on every
-//! arm, epoch, batch length, T_j and estimate. Line numbers are those of the algorithm boxes.
+//! Both run on one tape: the core draws from a generator and every answer is written down; the
+//! transcription takes the answers in the same order and checks that it would have asked the same
+//! question. They must then agree on every arm, epoch, batch length, T_j and estimate. Line numbers
+//! are those of the algorithm boxes.
 
 use equipoise::chance::{Chance, Fraction, Sampler};
 use equipoise::design::Arm;
@@ -206,7 +208,11 @@ impl Paper {
             self.sum[j][a] += r[a];
             self.pulls[j][a] += 1.0;
             if self.n_j[j] == self.t_j[j] {
-                let noise = if self.private { self.lap(2.0 / (self.eps * self.t_j[j]), draws) } else { 0.0 };
+                let noise = if self.private {
+                    self.lap(2.0 / (self.eps * self.t_j[j]), draws)
+                } else {
+                    0.0
+                };
                 self.output[j] = Some(self.mean(j, 1) - self.mean(j, 0) + noise);
                 if self.private {
                     // Not in the paper: the noise on the number of outcomes, which is T_j here.
@@ -244,7 +250,11 @@ fn compare(plan: Plan, gap: f64, seed: u64, seen: &mut Seen) {
         let j = (uniform().powi(2) * m) as u8;
         let p = [0.5 - gap / 2.0, 0.5 + gap / 2.0];
         let y = p.map(|p| {
-            if plan.scale() == 1 { u16::from(uniform() < p) } else { ((uniform() + p) / 2.0 * scale) as u16 }
+            if plan.scale() == 1 {
+                u16::from(uniform() < p)
+            } else {
+                ((uniform() + p) / 2.0 * scale) as u16
+            }
         });
         let arm = core.assign(j, None, &mut tape).unwrap();
         core.outcome(t, arm.of_pair(y), &mut tape).unwrap();
@@ -293,9 +303,15 @@ impl Pair for Arm {
     }
 }
 
-fn random_plan(design: Design, patients: std::ops::Range<u32>, features: u8, world: &mut impl Rng) -> Plan {
-    let pick =
-        |world: &mut dyn FnMut() -> u64, from: u32, to: u32| from + (world() % u64::from(to - from)) as u32;
+fn random_plan(
+    design: Design,
+    patients: std::ops::Range<u32>,
+    features: u8,
+    world: &mut impl Rng,
+) -> Plan {
+    let pick = |world: &mut dyn FnMut() -> u64, from: u32, to: u32| {
+        from + (world() % u64::from(to - from)) as u32
+    };
     let mut next = || world.next_u64();
     let epsilons = [(1, 10), (1, 2), (1, 1), (2, 1), (10, 1)];
     let (num, den) = epsilons[pick(&mut next, 0, 5) as usize];
@@ -322,8 +338,8 @@ fn many(
     let mut world = Xoshiro256PlusPlus::seed_from_u64(u64::from(patients.end) + design as u64);
     let mut seen = Seen::default();
     for run in 0..runs {
-        let features =
-            features.start() + (world.next_u64() % u64::from(features.end() - features.start() + 1)) as u8;
+        let features = features.start()
+            + (world.next_u64() % u64::from(features.end() - features.start() + 1)) as u8;
         let plan = random_plan(design, patients.clone(), features, &mut world);
         let gap = [0.0, 0.2, 0.6, -0.6][run as usize % 4];
         compare(plan, gap, world.next_u64(), &mut seen);
@@ -340,7 +356,12 @@ fn small_trials_agree(design: Design) -> Seen {
 fn long_trials_agree(design: Design) {
     let seen = many(design, 40, 20_000..60_000, 1..=3);
     assert!(seen.dropped >= 20, "only {} arms dropped", seen.dropped);
-    assert!(seen.estimates >= 40 && seen.epochs >= 3, "{} estimates, {} epochs", seen.estimates, seen.epochs);
+    assert!(
+        seen.estimates >= 40 && seen.epochs >= 3,
+        "{} estimates, {} epochs",
+        seen.estimates,
+        seen.epochs
+    );
     let seen = many(design, 10, 20_000..40_000, 1..=1);
     assert!(seen.dropped >= 4, "only {} arms dropped with one feature", seen.dropped);
 }

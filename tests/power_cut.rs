@@ -7,8 +7,6 @@
 //!
 //! An ordinary run cuts the recoveries of a sample of the first cuts. All of them, for some
 //! minutes: `EQUIPOISE_EVERY_CUT=1 cargo test --test power_cut -- --nocapture`.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 mod book;
 mod cuts;
 
@@ -16,7 +14,8 @@ use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 use book::{
-    Assign, Book, Days, Erase, Flash, LARGE, Look, Mounted, Outcome, PAGES, Rest, SMALL, Step, mount,
+    Assign, Book, Days, Erase, Flash, LARGE, Look, Mounted, Outcome, PAGES, Rest, SMALL, Step,
+    mount,
 };
 use cuts::{Tally, every_cut, tears};
 use equipoise::journal::Journal;
@@ -70,7 +69,9 @@ impl Rig {
     /// Cuts every operation of a recovery; each must come to the same state.
     fn recover(&self, flash: &Flash, state: &Book, context: &dyn Fn() -> String) {
         let before = flash.operations();
-        let Some((mut journal, _)) = self.judge(mount(flash.clone(), self.ledger), &[state], context) else {
+        let Some((mut journal, _)) =
+            self.judge(mount(flash.clone(), self.ledger), &[state], context)
+        else {
             return;
         };
         for cut in 0..journal.flash().operations() - before {
@@ -88,7 +89,14 @@ impl Rig {
 
     /// Cuts one operation of a step, in every way. The recoveries are cut as well: all of them, or
     /// one at every `stride`-th cut, another one each time.
-    fn cut(&self, journal: &Journal<Flash>, step: Step, (old, new): (&Book, &Book), cut: u64, stride: u64) {
+    fn cut(
+        &self,
+        journal: &Journal<Flash>,
+        step: Step,
+        (old, new): (&Book, &Book),
+        cut: u64,
+        stride: u64,
+    ) {
         let all = every_cut();
         for (way, tear) in tears(cut).enumerate() {
             let context = || format!("{step:?}, cut at {cut} ({tear:?})");
@@ -100,20 +108,27 @@ impl Rig {
             let mut flash = torn.release();
             flash.power_up();
             let mounted = mount(flash.clone(), self.ledger);
-            let Some((mut journal, mut state)) = self.judge(mounted, &[old, new], &context) else { continue };
+            let Some((mut journal, mut state)) = self.judge(mounted, &[old, new], &context) else {
+                continue;
+            };
             if all || cut.is_multiple_of(stride) && way as u64 == cut / stride % 6 {
                 self.recover(&flash, &state, &context);
             }
             // The terminal asks again, and the device goes on.
-            let retried =
-                if state.values == old.values { step.take(&mut journal, &mut state) } else { Ok(()) };
+            let retried = if state.values == old.values {
+                step.take(&mut journal, &mut state)
+            } else {
+                Ok(())
+            };
             if let Err(error) = retried.and_then(|()| Days(1).take(&mut journal, &mut state)) {
                 self.tally.lose(format!("{}: {error:?} {:?}", context(), journal.flash().misuse()));
                 continue;
             }
             let before = journal.flash().operations();
             let again = self.judge(mount(journal.release(), self.ledger), &[&state], &context);
-            if !self.sick && again.is_some_and(|(mut journal, _)| journal.flash().operations() != before) {
+            if !self.sick
+                && again.is_some_and(|(mut journal, _)| journal.flash().operations() != before)
+            {
                 self.tally.lose(format!("{}: a clean flash was written to", context()));
             }
         }
@@ -134,7 +149,9 @@ fn survives(name: &str, blank: u8, ledger: usize, stride: u64, steps: &[Step]) {
                 panic!("no cut")
             };
             flash.power_up();
-            rig.recover(&flash, &Book::blank(ledger), &|| format!("first boot, cut at {cut} ({tear:?})"));
+            rig.recover(&flash, &Book::blank(ledger), &|| {
+                format!("first boot, cut at {cut} ({tear:?})")
+            });
         }
     });
     for step in steps {
@@ -144,7 +161,9 @@ fn survives(name: &str, blank: u8, ledger: usize, stride: u64, steps: &[Step]) {
         rig.secrets.extend(book.secret_words());
         if !matches!(step, Days(_)) {
             let cuts = done.flash().operations() - before;
-            (0..cuts).into_par_iter().for_each(|cut| rig.cut(&journal, *step, (&old, &book), cut, stride));
+            (0..cuts)
+                .into_par_iter()
+                .for_each(|cut| rig.cut(&journal, *step, (&old, &book), cut, stride));
         }
         journal = done;
     }
@@ -175,14 +194,21 @@ scenarios! {
 #[test]
 fn a_page_is_opened_ahead() {
     // More than fit into a page, so that too little is left of it at some rest.
-    survives("a_page_is_opened_ahead", 0xff, SMALL, 3, &[Days(1), Rest, Rest, Assign(1)].repeat(16));
+    survives(
+        "a_page_is_opened_ahead",
+        0xff,
+        SMALL,
+        3,
+        &[Days(1), Rest, Rest, Assign(1)].repeat(16),
+    );
 }
 
 /// A bit that a request writes is dead, and the power is cut as well: the request is done whole or
 /// not at all, and the record that did not read back leaves no secret behind.
 #[test]
 fn dead_bit_and_power_cut_lose_nothing() {
-    let mut rig = Rig { tally: Tally::default(), ledger: SMALL, secrets: HashSet::new(), sick: true };
+    let mut rig =
+        Rig { tally: Tally::default(), ledger: SMALL, secrets: HashSet::new(), sick: true };
     for (days, step) in [(4, Outcome(1, 1)), (7, Outcome(0, 2)), (2, Look)] {
         rig.secrets.clear();
         let (mut journal, mut book) =

@@ -1,4 +1,5 @@
-//! Privacy, audited: the exact law of everything an adversary sees, on the code that ships; and that the audit can fail.
+//! Privacy, audited: the exact law of everything an adversary sees, on the code that ships; and
+//! that the audit can fail.
 
 use std::collections::HashMap;
 use std::process::Command;
@@ -8,7 +9,9 @@ use equipoise::design::Arm;
 use equipoise::host::audit::black_box;
 use equipoise::host::audit::cases;
 use equipoise::host::audit::enumerator::Enumerator;
-use equipoise::host::audit::exact::{self, Act, Case, Patient, Record, Room, Sight, Small, View, perform};
+use equipoise::host::audit::exact::{
+    self, Act, Case, Patient, Record, Room, Sight, Small, View, perform,
+};
 use equipoise::host::audit::loss::Loss;
 use equipoise::host::audit::sampler;
 use equipoise::host::audit::structured::{self, Seen};
@@ -133,7 +136,8 @@ fn the_enumerated_law_of_a_whole_trial_is_that_of_a_million_sampled_ones() {
         let mut counts: HashMap<Vec<i64>, u32> = HashMap::new();
         for _ in 0..RUNS {
             let mut trial = Small::new(plan).unwrap();
-            *counts.entry(play(plan, &mut trial, 1, plan.patients(), &mut chance)).or_default() += 1;
+            *counts.entry(play(plan, &mut trial, 1, plan.patients(), &mut chance)).or_default() +=
+                1;
         }
         // Sights expected fewer than 5 times share one cell; one that cannot happen fails at once.
         let (mut chi2, mut cells, mut rare) = (0.0, 0, (0.0, 0.0));
@@ -142,7 +146,8 @@ fn the_enumerated_law_of_a_whole_trial_is_that_of_a_million_sampled_ones() {
             "{text}: a sight the enumerator does not know"
         );
         for (seen, p) in &law {
-            let (expected, count) = (p * f64::from(RUNS), f64::from(counts.get(seen).copied().unwrap_or(0)));
+            let (expected, count) =
+                (p * f64::from(RUNS), f64::from(counts.get(seen).copied().unwrap_or(0)));
             if expected < 5.0 {
                 rare = (rare.0 + expected, rare.1 + count);
             } else {
@@ -154,7 +159,8 @@ fn the_enumerated_law_of_a_whole_trial_is_that_of_a_million_sampled_ones() {
             chi2 += (rare.1 - rare.0).powi(2) / rare.0;
             cells += 1;
         }
-        // Mean d, deviation sqrt(2d); the seeds are fixed, 4 deviations is one chance in about 10^4.
+        // Mean d, deviation sqrt(2d); the seeds are fixed, 4 deviations is one chance in about
+        // 10^4.
         let degrees = f64::from(cells - 1);
         assert!(cells > 20, "{text}: {cells} cells say little");
         assert!(
@@ -207,7 +213,13 @@ impl<F: FnMut(&mut Enumerator, &Laplace) -> i64> Chance for Faulty<'_, '_, F> {
 struct Broken<F>(F);
 
 impl<F: Fn() -> G, G: FnMut(&mut Enumerator, &Laplace) -> i64> Room for Broken<F> {
-    fn perform(&self, trial: &mut Small, act: Act, chance: &mut Enumerator, seen: &mut Sight) -> Option<Arm> {
+    fn perform(
+        &self,
+        trial: &mut Small,
+        act: Act,
+        chance: &mut Enumerator,
+        seen: &mut Sight,
+    ) -> Option<Arm> {
         perform(View::Ledger, trial, act, &mut Faulty { chance, fault: (self.0)() }, seen)
     }
 }
@@ -269,8 +281,9 @@ fn the_same_noise_used_twice_is_caught() {
 
 #[test]
 fn noise_clamped_at_zero_is_caught() {
-    let loss =
-        judged(&Broken(|| |chance: &mut Enumerator, law: &Laplace| chance.discrete_laplace(law).max(0)));
+    let loss = judged(&Broken(|| {
+        |chance: &mut Enumerator, law: &Laplace| chance.discrete_laplace(law).max(0)
+    }));
     assert!(exceeds(loss), "{loss:?}");
 }
 
@@ -317,7 +330,9 @@ fn a_look_at_a_time_that_depends_on_outcomes_is_caught() {
             seen: &mut Sight,
         ) -> Option<Arm> {
             let arm = perform(View::Arms, trial, act, chance, seen);
-            if matches!(act, Act::Resolve(..)) && trial.phase() == Phase::Measure && raw_successes(trial) >= 1
+            if matches!(act, Act::Resolve(..))
+                && trial.phase() == Phase::Measure
+                && raw_successes(trial) >= 1
             {
                 trial.close(chance);
             }
@@ -362,7 +377,13 @@ fn an_outcome_that_counts_twice_is_caught() {
 struct Telling<F>(F);
 
 impl<F: Fn(&Small) -> i64> Room for Telling<F> {
-    fn perform(&self, trial: &mut Small, act: Act, chance: &mut Enumerator, seen: &mut Sight) -> Option<Arm> {
+    fn perform(
+        &self,
+        trial: &mut Small,
+        act: Act,
+        chance: &mut Enumerator,
+        seen: &mut Sight,
+    ) -> Option<Arm> {
         let told = matches!(act, Act::Look | Act::Close).then(|| (self.0)(trial));
         let arm = perform(View::Ledger, trial, act, chance, seen);
         seen.extend(told);
@@ -401,8 +422,15 @@ fn parity_of_a_raw_cell_is_caught() {
 struct Stingy;
 
 impl Room for Stingy {
-    fn perform(&self, trial: &mut Small, act: Act, chance: &mut Enumerator, seen: &mut Sight) -> Option<Arm> {
-        let empty = exact::next_noise(trial).is_some_and(|(_, cells)| cells.iter().all(|cell| *cell == 0));
+    fn perform(
+        &self,
+        trial: &mut Small,
+        act: Act,
+        chance: &mut Enumerator,
+        seen: &mut Sight,
+    ) -> Option<Arm> {
+        let empty =
+            exact::next_noise(trial).is_some_and(|(_, cells)| cells.iter().all(|cell| *cell == 0));
         if empty && matches!(act, Act::Look | Act::Close) {
             let fault = |chance: &mut Enumerator, _: &Laplace| {
                 chance.pass();
@@ -419,7 +447,8 @@ fn empty_feature_without_noise_is_caught() {
     let plan = plan("features=2 patients=4 epsilon=20 alpha=0");
     let patients = [0, 0, 0, 0].map(|feature| Patient { feature, outcome: Some(1) }).to_vec();
     let case = Case { plan, patients, open: 0, delay: 0, closes: true };
-    let record = |feature| Record { patient: Patient { feature, outcome: Some(1) }, arm: Some(Arm::Zero) };
+    let record =
+        |feature| Record { patient: Patient { feature, outcome: Some(1) }, arm: Some(Arm::Zero) };
     let records = [0, 1].map(record);
     let sound = exact::laws(&case, &records, &View::Ledger).worst(20.0);
     assert!(!exceeds(sound), "{sound:?}");
@@ -531,7 +560,8 @@ fn ten_trial_lengths_lose_five_epsilon() {
     let [three, _] = structured::trial_lengths(3, 1.0, 30, Seen::LaterArms, None);
     near(three.epsilon, 1.5, 1e-5);
     near(three.delta, 0.0351, 0.0002);
-    // The smallest feature has 29 patients in the second half, so that 30 and 29 look the same in it.
+    // The smallest feature has 29 patients in the second half, so that 30 and 29 look the same in
+    // it.
     let [falls, _] = structured::trial_lengths(10, 1.0, 30, Seen::LaterArms, Some(29));
     near(falls.epsilon, 4.714, 0.001);
     near(falls.delta, 0.1998, 0.0002);
@@ -549,7 +579,9 @@ fn a_patient_moved_to_another_feature_loses_two_epsilon_through_noisy_means() {
 
 #[test]
 fn the_whole_ledger_of_interim_loses_exactly_epsilon_at_any_size() {
-    for (scale, y, other) in [(1, 1, 0), (1, 1, 1), (2, 1, 1), (7, 3, 5), (10, 10, 0), (101, 40, 70)] {
+    for (scale, y, other) in
+        [(1, 1, 0), (1, 1, 1), (2, 1, 1), (7, 3, 5), (10, 10, 0), (101, 40, 70)]
+    {
         for epsilon in [0.1, 1.0, 3.0] {
             let loss = structured::ledger(epsilon, scale, [y, other]);
             near(loss.epsilon, epsilon, 1e-9);
@@ -572,12 +604,16 @@ fn over_the_line_interim_keeps_its_claim_and_the_published_design_does_not() {
 #[test]
 fn the_command_fails_where_a_claim_that_was_asked_for_is_exceeded() {
     let audit = |args: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_equipoise")).arg("audit").args(args).output().unwrap();
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_equipoise")).arg("audit").args(args).output().unwrap();
         (output.status.code(), String::from_utf8(output.stdout).unwrap())
     };
     let (code, text) = audit(&["--structured"]);
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("EXCEEDED") && text.contains("holds") && text.contains('\u{2588}'), "{text}");
+    assert!(
+        text.contains("EXCEEDED") && text.contains("holds") && text.contains('\u{2588}'),
+        "{text}"
+    );
     assert_eq!(audit(&["--structured", "--design", "dp-conse"]).0, Some(1));
     let (code, json) = audit(&["--structured", "--design", "interim", "--json"]);
     assert_eq!(code, Some(0));

@@ -1,5 +1,6 @@
-//! The firmware on an emulated micro:bit v1. Started by `cargo xtask test`, which builds the two images that are run:
-//! the one that ships, and test builds with rehearsed noise and drills, one of which logs.
+//! The firmware on an emulated micro:bit v1. Started by `cargo xtask test`, which builds the two
+//! images that are run: the one that ships, and test builds with rehearsed noise and drills, one of
+//! which logs.
 
 #[path = "qemu/bedside.rs"]
 mod bedside;

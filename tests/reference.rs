@@ -122,7 +122,9 @@ fn table_of_regret_and_error() {
         ("features=10 patients=20000 epsilon=1", 1000, 300, 601.0, 0.00213),
         ("features=10 patients=20000 epsilon=1", 4000, 300, 1051.0, 0.00136),
     ];
-    println!("| plan | delay | regret | MSE | regret*MSE/M | coverage |\n|---|---|---|---|---|---|");
+    println!(
+        "| plan | delay | regret | MSE | regret*MSE/M | coverage |\n|---|---|---|---|---|---|"
+    );
     for (plan, delay, trials, regret, mse) in rows {
         let found = simulate(&Setting { delay, ..yes_no(plan, [0.35, 0.65]) }, trials);
         let features = f64::from(Plan::parse(plan).unwrap().features());
@@ -136,7 +138,10 @@ fn table_of_regret_and_error() {
         let error = (MSE_ERROR.powi(2) + 2.0 / estimates).sqrt();
         assert!((found.mse / mse - 1.0).abs() < 4.0 * error, "{plan}, {delay} late: {found:?}");
         let error = (0.95f64 * 0.05 / estimates).sqrt();
-        assert!((found.covered - 0.95).abs() < 0.004 + 4.0 * error, "{plan}, {delay} late: {found:?}");
+        assert!(
+            (found.covered - 0.95).abs() < 0.004 + 4.0 * error,
+            "{plan}, {delay} late: {found:?}"
+        );
     }
 }
 
@@ -329,7 +334,10 @@ impl Pair {
         let seed = self.seed;
         let near = |name: &str, found: f64, expected: f64| {
             let apart = (found - expected).abs();
-            assert!(apart <= 1e-9 * (1.0 + expected.abs()), "seed {seed}: {name} {found}, not {expected}");
+            assert!(
+                apart <= 1e-9 * (1.0 + expected.abs()),
+                "seed {seed}: {name} {found}, not {expected}"
+            );
         };
         for (j, plain) in self.plain.features.iter().enumerate() {
             let ledger = self.shipping.ledger(j as u8).unwrap();
@@ -380,7 +388,8 @@ fn compare_one(seed: u64) -> Exercised {
     let mut next = 1;
     while next <= trial.enrolled || !waiting.is_empty() {
         let mut below = |limit: usize| (words.next_u64() % limit as u64) as usize;
-        let enrols = waiting.is_empty() || waiting.len() < 500 && below(waiting.len() + 1) <= trial.waiting;
+        let enrols =
+            waiting.is_empty() || waiting.len() < 500 && below(waiting.len() + 1) <= trial.waiting;
         if next <= trial.enrolled && enrols {
             let feature = below(trial.rates.len());
             let arm = pair.assign(feature);
@@ -392,22 +401,28 @@ fn compare_one(seed: u64) -> Exercised {
         let mut share = || below(1 << 30) as f64 / f64::from(1 << 30);
         let y = (share() >= trial.lost[arm]).then(|| {
             let (scale, rate) = (trial.plan.scale(), trial.rates[feature][arm]);
-            let y = if share() < 0.5 { f64::from(u8::from(share() < rate)) } else { rate * share() };
+            let y =
+                if share() < 0.5 { f64::from(u8::from(share() < rate)) } else { rate * share() };
             (y * f64::from(scale)).round() as u16
         });
-        let settled = |pair: &Pair| pair.plain.features.iter().filter(|f| f.settled.is_some()).count() as u32;
+        let settled =
+            |pair: &Pair| pair.plain.features.iter().filter(|f| f.settled.is_some()).count() as u32;
         let before = settled(&pair);
         pair.resolve(patient, y);
         let now = settled(&pair) - before;
         exercised.settled += now;
         exercised.early += if pair.plain.resolved < trial.plan.half() { now } else { 0 };
         // An early close leaves some patients without an outcome.
-        if next > trial.enrolled && trial.enrolled < trial.plan.patients() as usize && share() < 0.02 {
+        if next > trial.enrolled
+            && trial.enrolled < trial.plan.patients() as usize
+            && share() < 0.02
+        {
             break;
         }
     }
     pair.close();
-    exercised.estimates = (0..trial.rates.len()).filter(|j| pair.plain.estimate(*j).is_some()).count() as u32;
+    exercised.estimates =
+        (0..trial.rates.len()).filter(|j| pair.plain.estimate(*j).is_some()).count() as u32;
     exercised
 }
 
@@ -415,11 +430,12 @@ fn compare_one(seed: u64) -> Exercised {
 /// arm, share, weight, estimate and standard error agrees.
 #[test]
 fn shipping_code_agrees_with_transcription() {
-    let sum = (0..6000).into_par_iter().map(compare_one).reduce(Exercised::default, |a, b| Exercised {
-        early: a.early + b.early,
-        settled: a.settled + b.settled,
-        estimates: a.estimates + b.estimates,
-    });
+    let sum =
+        (0..6000).into_par_iter().map(compare_one).reduce(Exercised::default, |a, b| Exercised {
+            early: a.early + b.early,
+            settled: a.settled + b.settled,
+            estimates: a.estimates + b.estimates,
+        });
     println!("{sum:?}");
     assert!(sum.early > 500 && sum.settled > 5000 && sum.estimates > 10_000, "{sum:?}");
 }

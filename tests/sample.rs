@@ -1,6 +1,4 @@
 //! `equipoise sample` hands out the draws of a device, the same for the same seed.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail")]
-
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -25,7 +23,8 @@ fn printed(arguments: &str) -> String {
 fn the_draws_are_those_of_a_device_with_this_seed() {
     let law = Laplace::new(Rate::new(3, 40).unwrap());
     let mut chance = DeviceSampler::seed_from_u64(5);
-    let expected: String = (0..1000).map(|_| format!("{}\n", chance.discrete_laplace(&law))).collect();
+    let expected: String =
+        (0..1000).map(|_| format!("{}\n", chance.discrete_laplace(&law))).collect();
     assert_eq!(printed("--law discrete-laplace --rate 3/40 --count 1000 --seed 5"), expected);
     let mut chance = DeviceSampler::seed_from_u64(5);
     let expected: String = (0..1000).map(|_| format!("{}\n", chance.lap_plus(7, &law))).collect();
@@ -36,15 +35,23 @@ fn the_draws_are_those_of_a_device_with_this_seed() {
 fn the_histogram_counts_the_same_draws() {
     let arguments = "--law lap-plus --rate 1/8 --center 2 --count 20000 --seed 6";
     let mut counts = BTreeMap::<i64, u64>::new();
-    printed(arguments).lines().for_each(|line| *counts.entry(line.parse().unwrap()).or_default() += 1);
-    let expected: String = counts.iter().map(|(value, count)| format!("{value} {count}\n")).collect();
+    printed(arguments)
+        .lines()
+        .for_each(|line| *counts.entry(line.parse().unwrap()).or_default() += 1);
+    let expected: String =
+        counts.iter().map(|(value, count)| format!("{value} {count}\n")).collect();
     assert_eq!(printed(&format!("{arguments} --histogram")), expected);
 }
 
 #[test]
 fn a_bad_value_is_named_with_what_is_allowed_and_ends_in_2() {
-    let good =
-        [("--law", "lap-plus"), ("--rate", "1/8"), ("--count", "1"), ("--seed", "1"), ("--center", "1")];
+    let good = [
+        ("--law", "lap-plus"),
+        ("--rate", "1/8"),
+        ("--count", "1"),
+        ("--seed", "1"),
+        ("--center", "1"),
+    ];
     let rates = "1/134217728..=16";
     let bad = [
         ("--law", "laplace", "discrete-laplace, lap-plus"),
@@ -62,7 +69,8 @@ fn a_bad_value_is_named_with_what_is_allowed_and_ends_in_2() {
         ("--center", "4611686018427387905", "0..=4611686018427387904"),
     ];
     for (key, value, allowed) in bad {
-        let arguments = good.map(|(k, v)| format!("{k} {}", if k == key { value } else { v })).join(" ");
+        let arguments =
+            good.map(|(k, v)| format!("{k} {}", if k == key { value } else { v })).join(" ");
         let output = sample(&arguments).output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments}");
@@ -75,7 +83,8 @@ fn a_bad_value_is_named_with_what_is_allowed_and_ends_in_2() {
 
 #[test]
 fn a_centre_is_refused_where_the_law_has_none() {
-    let output = sample("--law discrete-laplace --center 1 --rate 1/8 --count 1 --seed 1").output().unwrap();
+    let output =
+        sample("--law discrete-laplace --center 1 --rate 1/8 --count 1 --seed 1").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("--center"));
 }
@@ -83,7 +92,8 @@ fn a_centre_is_refused_where_the_law_has_none() {
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let arguments = "--law discrete-laplace --rate 1/8 --count 18446744073709551615 --seed 1";
-    let mut child = sample(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        sample(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let output = child.wait_with_output().unwrap();

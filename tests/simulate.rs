@@ -1,8 +1,8 @@
 //! The simulator: the same result however it is cut, and figures that can be checked by hand.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-use equipoise::host::simulate::{Arrivals, Comparator, Delay, Instance, Lost, Policy, Scenario, run, sums};
+use equipoise::host::simulate::{
+    Arrivals, Comparator, Delay, Instance, Lost, Policy, Scenario, run, sums,
+};
 use equipoise::plan::Plan;
 
 fn scenario(plan: &str, runs: u32) -> Scenario {
@@ -35,7 +35,8 @@ fn the_result_does_not_depend_on_threads_or_on_how_the_runs_are_split() {
 #[test]
 fn a_uniform_trial_has_the_regret_and_the_error_of_the_formulas() {
     let summary = run(&comparison("fixed", "features=10 patients=20000 epsilon=1", 200)).unwrap();
-    // Half of 20,000 patients lose 0.3 each; 2,000 patients a feature estimate with 2 * 2 * 0.2275 / 2000.
+    // Half of 20,000 patients lose 0.3 each; 2,000 patients a feature estimate with 2 * 2 * 0.2275
+    // / 2000.
     let (mse, product) = (summary.mse.unwrap(), summary.product.unwrap());
     assert!((summary.regret.mean - 3000.0).abs() < 4.0 * summary.regret.error, "{summary:?}");
     assert!((mse.mean - 0.000_455).abs() < 4.0 * mse.error, "{summary:?}");
@@ -63,24 +64,33 @@ fn power_and_errors_follow_the_formulas() {
         let (right, wrong) = (above(z - effect / deviation), above(z + effect / deviation));
         let excludes = found.excludes_0.unwrap();
         let power = right + wrong;
-        assert!((excludes.mean - power).abs() < 0.004 + 4.0 * excludes.error, "{effect}: {found:?}");
+        assert!(
+            (excludes.mean - power).abs() < 0.004 + 4.0 * excludes.error,
+            "{effect}: {found:?}"
+        );
         let expected = (power * (1.0 - power) / 8000.0).sqrt();
         assert!((excludes.error / expected - 1.0).abs() < 0.2, "{effect}: {found:?}");
         let wrong_side = if effect == 0.0 { 0.0 } else { wrong };
         assert!((found.wrong_side.unwrap() - wrong_side).abs() < 0.006, "{effect}: {found:?}");
         let an_error = if effect == 0.0 { power } else { wrong };
-        assert!((found.any_error - (1.0 - (1.0 - an_error).powi(4))).abs() < 0.035, "{effect}: {found:?}");
+        assert!(
+            (found.any_error - (1.0 - (1.0 - an_error).powi(4))).abs() < 0.035,
+            "{effect}: {found:?}"
+        );
         // The mean of four features has half the deviation of one.
         let overall = above(z - 2.0 * effect / deviation) + above(z + 2.0 * effect / deviation);
         let share = found.overall_excludes_0.unwrap();
         assert!((share.mean - overall).abs() < 0.004 + 4.0 * share.error, "{effect}: {found:?}");
         assert!((found.overall_coverage.unwrap() - 0.95).abs() < 0.025, "{effect}: {found:?}");
-        assert!((found.overall_width.unwrap() / (z * deviation) - 1.0).abs() < 0.02, "{effect}: {found:?}");
+        assert!(
+            (found.overall_width.unwrap() / (z * deviation) - 1.0).abs() < 0.02,
+            "{effect}: {found:?}"
+        );
     }
 }
 
-/// Far fewer patients on the worse arm than in a fixed trial, an unbiased estimate, and features that
-/// settle before half for the better arm.
+/// Far fewer patients on the worse arm than in a fixed trial, an unbiased estimate, and features
+/// that settle before half for the better arm.
 #[test]
 fn interim_has_its_figures() {
     let summary = run(&scenario("features=4 patients=4000 epsilon=1", 600)).unwrap();
@@ -148,7 +158,10 @@ fn a_drift_of_both_arms_leaves_the_effect_alone() {
     let summary = run(&s).unwrap();
     assert!(summary.bias.unwrap().abs() < 0.004, "{summary:?}");
     s.world.instance.drift = -0.36;
-    assert_eq!(run(&s).unwrap_err().to_string(), "drift=-0.36 allowed what leaves every rate in 0..=1");
+    assert_eq!(
+        run(&s).unwrap_err().to_string(),
+        "drift=-0.36 allowed what leaves every rate in 0..=1"
+    );
 }
 
 #[test]
@@ -168,7 +181,12 @@ fn arrivals_have_their_shares() {
     let shares = |arrivals: Arrivals| {
         let mut s = comparison("fixed", "features=4 patients=70000 epsilon=1", 2);
         s.world.arrivals = arrivals;
-        sums(&s, 0..2, &|| ()).unwrap().features.iter().map(|f| f.patients as f64).collect::<Vec<_>>()
+        sums(&s, 0..2, &|| ())
+            .unwrap()
+            .features
+            .iter()
+            .map(|f| f.patients as f64)
+            .collect::<Vec<_>>()
     };
     let named = |name: &str| Arrivals::parse(name).unwrap().unwrap();
     // Weekdays (5 of 7) have weights 3 and 1, weekends 1 and 3; the wave averages out.
@@ -183,7 +201,10 @@ fn arrivals_have_their_shares() {
     ] {
         for (seen, share) in shares(arrivals.clone()).iter().zip(expected) {
             let patients = 140_000.0 * share;
-            assert!((seen - patients).abs() <= 5.0 * patients.sqrt(), "{arrivals} {seen} {patients}");
+            assert!(
+                (seen - patients).abs() <= 5.0 * patients.sqrt(),
+                "{arrivals} {seen} {patients}"
+            );
         }
     }
 }
@@ -205,13 +226,16 @@ fn what_cannot_be_simulated_is_named_with_what_can() {
     let mut bad = good;
     bad.world.delay = Delay { from: 3, to: 2 };
     assert_eq!(message(bad), "delay=3..2 allowed D or A..B patients, 0..=16000, A at most B");
-    assert!(Lost::parse("0.1,2").is_err() && Lost::parse("x").is_err() && Lost::parse("0.1").is_ok());
+    assert!(
+        Lost::parse("0.1,2").is_err() && Lost::parse("x").is_err() && Lost::parse("0.1").is_ok()
+    );
     assert!(Comparator::parse("etc:2").is_err() && Comparator::parse("best").unwrap().is_none());
     assert!(Instance::parse("p0,p1\n0.1,0.2\n0.3").is_err());
 }
 
 fn equipoise(args: &[&str]) -> (Option<i32>, String, String) {
-    let done = std::process::Command::new(env!("CARGO_BIN_EXE_equipoise")).args(args).output().unwrap();
+    let done =
+        std::process::Command::new(env!("CARGO_BIN_EXE_equipoise")).args(args).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (done.status.code(), text(done.stdout), text(done.stderr))
 }
@@ -271,7 +295,11 @@ fn the_command_line_names_a_bad_value_with_what_is_allowed_and_exits_with_2() {
     ] {
         let words = args.replace(' ', "=");
         let (code, out, error) = equipoise(&["simulate", &words]);
-        assert_eq!((code, out, error), (Some(2), String::new(), format!("equipoise: {message}\n")), "{args}");
+        assert_eq!(
+            (code, out, error),
+            (Some(2), String::new(), format!("equipoise: {message}\n")),
+            "{args}"
+        );
     }
 }
 
@@ -281,7 +309,10 @@ fn csv_has_its_columns_and_a_line_a_design() {
         equipoise(&["simulate", "--design=fixed,conse", "--patients=500", "--runs=3", "--csv=-"]);
     let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(code, Some(0));
-    assert_eq!(lines[0][..10].join(","), "design,plan,arrivals,delay,lost0,lost1,drift,runs,seed,regret");
+    assert_eq!(
+        lines[0][..10].join(","),
+        "design,plan,arrivals,delay,lost0,lost1,drift,runs,seed,regret"
+    );
     assert_eq!(lines[0][23..28].join(","), "first_drop,product,product_se,f_min,coverage_se");
     assert_eq!((lines.len(), lines[1][0], lines[2][0]), (3, "fixed", "conse"));
     assert!(lines.iter().all(|line| line.len() == 36) && lines[1][23].is_empty(), "{out}");
@@ -294,14 +325,17 @@ fn a_plan_is_the_trial_file_that_provision_takes_and_the_least_epsilon_that_does
     let wish = ["plan", "--features=2", "--patients=2000", "--baseline=0.3", "--effect=0.4"];
     let plan = |rest: &[&str]| equipoise(&[&wish[..], rest].concat());
     let to = format!("--out={}", out.to_str().unwrap());
-    let (code, text, _) = plan(&["--better=0.8", &to, "--title=A \"quoted\" trial", "--names=old,young"]);
+    let (code, text, _) =
+        plan(&["--better=0.8", &to, "--title=A \"quoted\" trial", "--names=old,young"]);
     assert_eq!(code, Some(0), "{text}");
     let trial = equipoise::host::terminal::trial_file::TrialFile::read(&out).unwrap();
     assert_eq!((trial.title.as_str(), trial.plan.patients()), ("A \"quoted\" trial", 2000));
     let better = |epsilon: &str, alpha: &str| {
         let plan = format!("features=2 patients=2000 epsilon={epsilon} alpha={alpha}");
         let instance = Instance::same(2, 0.3, 0.7);
-        1.0 - run(&Scenario::new(Plan::parse(&plan).unwrap(), instance, 400, 1)).unwrap().worse_share
+        1.0 - run(&Scenario::new(Plan::parse(&plan).unwrap(), instance, 400, 1))
+            .unwrap()
+            .worse_share
     };
     let (epsilon, alpha) = (trial.plan.epsilon(), trial.plan.alpha());
     assert!(better(&epsilon.to_string(), &alpha.to_string()) >= 0.8);
@@ -332,7 +366,8 @@ fn pictures_have_title_axes_and_legend_and_csv_has_the_points() {
         [("alpha", "floor", 32), ("epsilon", "no privacy", 29), ("fmin", "f_min", 36)]
     {
         for end in ["svg", "csv"] {
-            let (out, over) = (format!("--out={}", at(&format!("p.{end}"))), format!("--over={over}"));
+            let (out, over) =
+                (format!("--out={}", at(&format!("p.{end}"))), format!("--over={over}"));
             let (code, _, error) =
                 equipoise(&["pareto", &out, &over, "--patients=400", "--runs=2", "--features=3"]);
             assert_eq!((code, error.as_str()), (Some(0), ""));
@@ -352,7 +387,9 @@ fn pictures_have_title_axes_and_legend_and_csv_has_the_points() {
 #[test]
 fn errors_of_the_estimates_are_normal_with_twice_the_published_variance() {
     use equipoise::host::normality::Errors;
-    for (design, factor) in [("conse", true), ("dp-conse", true), ("interim", false), ("uniform", false)] {
+    for (design, factor) in
+        [("conse", true), ("dp-conse", true), ("interim", false), ("uniform", false)]
+    {
         let s = scenario(&format!("design={design} features=10 patients=20000 epsilon=1"), 150);
         let errors = Errors::of(&s, &|| ()).unwrap();
         let (mean, variance) = errors.moments();
@@ -360,7 +397,11 @@ fn errors_of_the_estimates_are_normal_with_twice_the_published_variance() {
         assert!(mean.abs() < 0.08 && (variance - 1.0).abs() < 0.12, "{design} {mean} {variance}");
         assert!(errors.p_value() > 0.01, "{design} {} {}", errors.distance(), errors.p_value());
         assert_eq!(errors.factor.is_some(), factor);
-        assert!(errors.factor.is_none_or(|f| (f - 2.0).abs() < 0.25), "{design} {:?}", errors.factor);
+        assert!(
+            errors.factor.is_none_or(|f| (f - 2.0).abs() < 0.25),
+            "{design} {:?}",
+            errors.factor
+        );
     }
     // The same check is red for errors that are not standard normal.
     let flat = Errors {

@@ -1,7 +1,5 @@
 //! The bedside screen, scene by scene, without a device.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
-
 use equipoise::design::Arm;
 use equipoise::host::terminal::bedside::Recorded;
 use equipoise::host::terminal::log::NoteKind;
@@ -71,14 +69,17 @@ fn drawn(model: &Model, width: u16, height: u16) -> Terminal<TestBackend> {
 
 fn shown(model: &Model) -> String {
     let terminal = drawn(model, 80, 24);
-    let cells: Vec<&str> = terminal.backend().buffer().content().iter().map(|cell| cell.symbol()).collect();
+    let cells: Vec<&str> =
+        terminal.backend().buffer().content().iter().map(|cell| cell.symbol()).collect();
     cells.chunks(80).fold(String::new(), |all, row| all + row.concat().trim_end() + "\n")
 }
 
 #[track_caller]
 fn shows(model: &Model, texts: &[&str]) {
     let screen = shown(model);
-    texts.iter().for_each(|text| assert!(screen.contains(text), "{text:?} is not on the screen:\n{screen}"));
+    texts.iter().for_each(|text| {
+        assert!(screen.contains(text), "{text:?} is not on the screen:\n{screen}")
+    });
 }
 
 const ENTER: KeyCode = KeyCode::Enter;
@@ -121,7 +122,11 @@ fn enrolling_asks_once_and_shows_the_arm() {
     press(&mut model, &[KeyCode::Char('3'), ENTER]);
     shows(
         &model,
-        &["Enrol patient H-07/23, 65 or over, home?", "cannot be taken back", "Enter: enrol H-07/23"],
+        &[
+            "Enrol patient H-07/23, 65 or over, home?",
+            "cannot be taken back",
+            "Enter: enrol H-07/23",
+        ],
     );
     assert!(!shown(&model).contains("yes"), "nothing to say yes to");
     press(&mut model, &[KeyCode::Esc]);
@@ -130,12 +135,21 @@ fn enrolling_asks_once_and_shows_the_arm() {
     let order = press(&mut model, &[ENTER]);
     assert_eq!(order, Some(Order::Enrol { code: "H-07/23".to_owned(), feature: 2 }));
     shows(&model, &["Asking the device for the arm of patient H-07/23"]);
-    assert_eq!(press(&mut model, &[ENTER, KeyCode::Esc, KeyCode::Char('e'), ENTER]), None, "asked once");
+    assert_eq!(
+        press(&mut model, &[ENTER, KeyCode::Esc, KeyCode::Char('e'), ENTER]),
+        None,
+        "asked once"
+    );
     model.news(News::Enrolled(patient("H-07/23", 1235, "2026-11-16T08:30:00Z")));
     let large = "█████  ███  ████  █     █   █";
     shows(
         &model,
-        &["Patient H-07/23, number 1235", large, "Early walking (arm 1)", "Enter when you have read it"],
+        &[
+            "Patient H-07/23, number 1235",
+            large,
+            "Early walking (arm 1)",
+            "Enter when you have read it",
+        ],
     );
     press(&mut model, &[KeyCode::Esc, KeyCode::Char('q'), KeyCode::Char(' ')]);
     assert!(matches!(model.scene, Scene::Arm(_)) && !model.quit, "no other key takes the arm away");
@@ -178,7 +192,10 @@ fn enter_is_never_yes_to_a_no() {
     assert!(!shown(&model).contains("yes"));
     let mut model = at_work();
     press(&mut model, &[KeyCode::Char('l')]);
-    shows(&model, &["Patient H-07/12, number 1200: the outcome will never come", "Enter: record LOST"]);
+    shows(
+        &model,
+        &["Patient H-07/12, number 1200: the outcome will never come", "Enter: record LOST"],
+    );
     assert!(!shown(&model).contains("yes"));
 }
 
@@ -247,7 +264,10 @@ fn digits_search_the_waiting_list() {
 #[test]
 fn no_promise_before_the_log_has_it() {
     let mut model = at_work();
-    press(&mut model, &[KeyCode::Char('e'), KeyCode::Char('P'), ENTER, KeyCode::Char('1'), ENTER, ENTER]);
+    press(
+        &mut model,
+        &[KeyCode::Char('e'), KeyCode::Char('P'), ENTER, KeyCode::Char('1'), ENTER, ENTER],
+    );
     model.news(News::Disconnected("gone".to_owned()));
     assert!(!shown(&model).contains("log knows"));
     press(&mut model, &[KeyCode::Char('q')]);
@@ -264,8 +284,14 @@ fn confirmed_enrolment_is_asked_about() {
     let mut model = at_work();
     let wanted = News::Wanted { code: "P-1".to_owned(), feature: 2 };
     model.news(wanted.clone());
-    shows(&model, &["Patient P-1 was confirmed", "Enrol patient P-1, 65 or over, home?", "Enter: enrol P-1"]);
-    assert_eq!(press(&mut model, &[ENTER]), Some(Order::Enrol { code: "P-1".to_owned(), feature: 2 }));
+    shows(
+        &model,
+        &["Patient P-1 was confirmed", "Enrol patient P-1, 65 or over, home?", "Enter: enrol P-1"],
+    );
+    assert_eq!(
+        press(&mut model, &[ENTER]),
+        Some(Order::Enrol { code: "P-1".to_owned(), feature: 2 })
+    );
     let mut model = at_work();
     model.news(wanted);
     assert_eq!(press(&mut model, &[KeyCode::Esc]), Some(Order::Drop { code: "P-1".to_owned() }));
@@ -288,8 +314,11 @@ fn loss_is_confirmed() {
 fn graded_outcome_keeps_to_its_scale() {
     let mut model = at_work();
     let text = equipoise::host::terminal::trial_file::EXAMPLE.replace("scale = 1 ", "scale = 100 ");
-    let text: String =
-        text.lines().filter(|line| !line.starts_with("labels")).map(|l| l.to_owned() + "\n").collect();
+    let text: String = text
+        .lines()
+        .filter(|line| !line.starts_with("labels"))
+        .map(|l| l.to_owned() + "\n")
+        .collect();
     model.trial = TrialFile::parse("graded", &text).unwrap();
     press(&mut model, &[ENTER]);
     type_in(&mut model, "101");
@@ -319,8 +348,13 @@ fn bad_code_can_be_corrected() {
 fn unplugged_device_keeps_the_enrolment() {
     let mut model = at_work();
     model.news(News::Pending("H-07/23".to_owned()));
-    model.news(News::Disconnected("/dev/ttyACM0 is not there: is the device plugged in?".to_owned()));
-    shows(&model, &["NO DEVICE", "! /dev/ttyACM0 is not there", "never assigns twice", "Asking the device"]);
+    model.news(News::Disconnected(
+        "/dev/ttyACM0 is not there: is the device plugged in?".to_owned(),
+    ));
+    shows(
+        &model,
+        &["NO DEVICE", "! /dev/ttyACM0 is not there", "never assigns twice", "Asking the device"],
+    );
     model.news(News::Connected("/dev/ttyACM0".to_owned()));
     shows(&model, &["connected: /dev/ttyACM0", "The device is back."]);
     model.news(News::Enrolled(patient("H-07/23", 1235, "2026-11-16T08:30:00Z")));
@@ -331,8 +365,11 @@ fn unplugged_device_keeps_the_enrolment() {
 #[test]
 fn link_error_keeps_last_result() {
     let mut model = at_work();
-    model.scene =
-        Scene::Asking { what: "the record of patient H-07/12".to_owned(), enrolment: false, logged: false };
+    model.scene = Scene::Asking {
+        what: "the record of patient H-07/12".to_owned(),
+        enrolment: false,
+        logged: false,
+    };
     model.news(News::Failed("Not recorded: the line broke. Please enter it again.".to_owned()));
     let why = "no permission to open /dev/ttyACM0: join its group (on Debian: sudo adduser $USER dialout) and log in again";
     model.news(News::Disconnected(why.to_owned()));
@@ -416,8 +453,10 @@ fn with_text(changes: &[(&str, &str)]) -> TrialFile {
 #[test]
 fn factors_are_asked_in_turn() {
     let mut model = at_work();
-    let features =
-        equipoise::host::terminal::trial_file::EXAMPLE.lines().find(|l| l.starts_with("features")).unwrap();
+    let features = equipoise::host::terminal::trial_file::EXAMPLE
+        .lines()
+        .find(|l| l.starts_with("features"))
+        .unwrap();
     let table = "[factors]\nsex = [\"f\", \"m\"]\nage = [\"under 65\", \"65 or over\"]\n[plan]";
     model.trial = with_text(&[(features, ""), ("[plan]", table)]);
     press(&mut model, &[KeyCode::Char('e'), KeyCode::Char('P'), ENTER]);
@@ -428,7 +467,10 @@ fn factors_are_asked_in_turn() {
     shows(&model, &["Patient P: sex", ">  2  m"]);
     press(&mut model, &[ENTER, KeyCode::Down, ENTER]);
     shows(&model, &["Enrol patient P, m, under 65?"]);
-    assert_eq!(press(&mut model, &[ENTER]), Some(Order::Enrol { code: "P".to_owned(), feature: 2 }));
+    assert_eq!(
+        press(&mut model, &[ENTER]),
+        Some(Order::Enrol { code: "P".to_owned(), feature: 2 })
+    );
 }
 
 /// The list shows when outcomes are due, and marks those that are overdue.
@@ -458,7 +500,11 @@ fn notes_find_and_operator() {
     model.news(News::Found(patient("H-07/1", 7, "2026-11-14T05:30:00Z")));
     shows(
         &model,
-        &["Patient H-07/1, number 7", "Early walking (arm 1)", "Enrolled 2026-11-14T05:30:00Z by nurse"],
+        &[
+            "Patient H-07/1, number 7",
+            "Early walking (arm 1)",
+            "Enrolled 2026-11-14T05:30:00Z by nurse",
+        ],
     );
     press(&mut model, &[ENTER, KeyCode::Char('i')]);
     type_in(&mut model, "AB");

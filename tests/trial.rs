@@ -50,7 +50,8 @@ fn a_second_outcome_a_correction_and_a_late_loss_change_nothing() {
     for design in DESIGNS {
         let mut chance = Generator::seed_from_u64(1);
         let mut trial =
-            Small::new(plan(&format!("design={design} features=2 patients=20 epsilon=1 scale=9"))).unwrap();
+            Small::new(plan(&format!("design={design} features=2 patients=20 epsilon=1 scale=9")))
+                .unwrap();
         trial.assign(1, None, &mut chance).unwrap();
         trial.outcome(1, 4, &mut chance).unwrap();
         trial.take_dirty();
@@ -69,7 +70,8 @@ fn what_is_refused_is_named_and_changes_nothing() {
     for design in DESIGNS {
         let mut chance = Generator::seed_from_u64(2);
         let mut trial =
-            Trial::<8, 2>::new(plan(&format!("design={design} features=2 patients=4 epsilon=1"))).unwrap();
+            Trial::<8, 2>::new(plan(&format!("design={design} features=2 patients=4 epsilon=1")))
+                .unwrap();
         trial.assign(0, None, &mut chance).unwrap();
         trial.assign(1, None, &mut chance).unwrap();
         let before = bytes(&trial);
@@ -173,9 +175,10 @@ fn state_holds_sums_and_not_the_outcomes_of_patients() {
     for design in DESIGNS {
         let run = |outcomes: [u16; 2]| {
             let mut chance = Scripted(vec![true; 9]);
-            let mut trial =
-                Small::new(plan(&format!("design={design} features=3 patients=40 epsilon=1 scale=1000")))
-                    .unwrap();
+            let mut trial = Small::new(plan(&format!(
+                "design={design} features=3 patients=40 epsilon=1 scale=1000"
+            )))
+            .unwrap();
             trial.assign(0, None, &mut chance).unwrap();
             trial.outcome(1, 1, &mut chance).unwrap();
             for (k, y) in [2, 3].into_iter().zip(outcomes) {
@@ -193,15 +196,19 @@ fn state_holds_sums_and_not_the_outcomes_of_patients() {
 fn a_trial_read_back_from_its_bytes_goes_on_as_if_nothing_had_been() {
     for design in DESIGNS {
         for stop in [0, 1, 7, 50, 51, 52, 99] {
-            let text = format!("design={design} features=3 patients=100 epsilon=2 scale=3 reports=2");
+            let text =
+                format!("design={design} features=3 patients=100 epsilon=2 scale=3 reports=2");
             let mut chance = Generator::seed_from_u64(stop);
             let mut world = Xoshiro256PlusPlus::seed_from_u64(stop);
             let mut trial = Small::new(plan(&text)).unwrap();
             let step = |trial: &mut Small, chance: &mut Generator, word: u64| {
                 let arm = trial.assign((word % 3) as u8, Some(word as u32), chance).unwrap();
                 // Most outcomes at once, some late.
-                let patient =
-                    if word & 64 == 0 { trial.assigned() } else { trial.assigned().saturating_sub(3).max(1) };
+                let patient = if word & 64 == 0 {
+                    trial.assigned()
+                } else {
+                    trial.assigned().saturating_sub(3).max(1)
+                };
                 trial.outcome(patient, (word >> 32 & 3) as u16, chance).unwrap();
                 if trial.unresolved() > 10 {
                     (1..=trial.assigned()).for_each(|k| trial.lost(k, chance).unwrap());
@@ -231,7 +238,8 @@ fn a_trial_read_back_from_its_bytes_goes_on_as_if_nothing_had_been() {
 
 #[test]
 fn every_part_that_changed_is_named() {
-    // A trial rebuilt from what was stored, which is the dirty parts alone, must give the same bytes after every step.
+    // A trial rebuilt from what was stored, which is the dirty parts alone, must give the same
+    // bytes after every step.
     for design in DESIGNS {
         let text = plan(&format!("design={design} features=4 patients=600 epsilon=1 reports=1"));
         let mut chance = Generator::seed_from_u64(6);
@@ -283,13 +291,20 @@ fn every_part_that_changed_is_named() {
     }
 }
 
-/// Looks fall at growing counts below n, one of them at half, none below 80 patients a feature but it.
+/// Looks fall at growing counts below n, one of them at half, none below 80 patients a feature but
+/// it.
 #[test]
 fn looks_fall_at_growing_public_counts() {
-    for (features, patients, reports) in
-        [(1, 2, 0), (1, 3, 8), (10, 20_000, 0), (1, MAX_PATIENTS, 8), (64, MAX_PATIENTS, 3), (64, 100, 0)]
-    {
-        let plan = plan(&format!("features={features} patients={patients} epsilon=1 reports={reports}"));
+    for (features, patients, reports) in [
+        (1, 2, 0),
+        (1, 3, 8),
+        (10, 20_000, 0),
+        (1, MAX_PATIENTS, 8),
+        (64, MAX_PATIENTS, 3),
+        (64, 100, 0),
+    ] {
+        let plan =
+            plan(&format!("features={features} patients={patients} epsilon=1 reports={reports}"));
         let all: Vec<u32> = (0..).map_while(|done| schedule::next_look(&plan, done)).collect();
         assert!(all.contains(&plan.half()));
         assert!(all.is_sorted_by(|a, b| a < b) && *all.last().unwrap() < patients);
@@ -305,7 +320,8 @@ fn a_closed_trial_keeps_no_sums_of_outcomes() {
         for patients in [3, 9] {
             let mut chance = Generator::seed_from_u64(5);
             let mut trial =
-                Small::new(plan(&format!("design={design} features=1 patients=10 epsilon=1"))).unwrap();
+                Small::new(plan(&format!("design={design} features=1 patients=10 epsilon=1")))
+                    .unwrap();
             for k in 1..=patients {
                 trial.draw_ahead(&mut chance);
                 trial.assign(0, None, &mut chance).unwrap();
@@ -314,7 +330,10 @@ fn a_closed_trial_keeps_no_sums_of_outcomes() {
             trial.close(&mut chance);
             let mut tally = [0; equipoise::trial::MAX_PART_BYTES];
             let length = trial.encode_part(Part::Tally(0), &mut tally);
-            assert!(tally[..length].iter().all(|byte| *byte == 0), "{design} closed after {patients}");
+            assert!(
+                tally[..length].iter().all(|byte| *byte == 0),
+                "{design} closed after {patients}"
+            );
         }
     }
 }
@@ -398,10 +417,14 @@ fn no_plan_and_no_sequence_of_requests_panics_or_overflows() {
                 let word = world.next_u64();
                 let (k, y) = ((word >> 16) as u32 % (trial.assigned() + 2), (word >> 48) as u16);
                 match word % 16 {
-                    0..=6 => ignore(trial.assign((word >> 8) as u8 % 9, Some(word as u32), &mut chance)),
-                    7..=11 => {
-                        ignore(trial.outcome(k, y % (plan.scale().saturating_add(1)).max(1), &mut chance))
+                    0..=6 => {
+                        ignore(trial.assign((word >> 8) as u8 % 9, Some(word as u32), &mut chance))
                     }
+                    7..=11 => ignore(trial.outcome(
+                        k,
+                        y % (plan.scale().saturating_add(1)).max(1),
+                        &mut chance,
+                    )),
                     12 => ignore(trial.outcome(k, plan.scale(), &mut chance)),
                     13 => ignore(trial.lost(k, &mut chance)),
                     14 => ignore(trial.draw_ahead(&mut chance)),
@@ -456,7 +479,13 @@ struct Drawn {
 
 impl Drawn {
     fn new(seed: u64, features: u8, rates: [u64; 2]) -> Self {
-        Self { world: Xoshiro256PlusPlus::seed_from_u64(seed), features, rates, word: 0, arms: vec![] }
+        Self {
+            world: Xoshiro256PlusPlus::seed_from_u64(seed),
+            features,
+            rates,
+            word: 0,
+            arms: vec![],
+        }
     }
 }
 
@@ -486,14 +515,20 @@ fn one_by_one<const M: usize, const U: usize>(
     trial.outcome(patient, patients.outcome(arm).into(), chance)
 }
 
-/// What is dirty when these patients are dirty in turn: the last slot, and everything else that any of them was.
+/// What is dirty when these patients are dirty in turn: the last slot, and everything else that any
+/// of them was.
 fn parts<const M: usize, const U: usize>(dirty: Dirty) -> Vec<Part> {
     Trial::<M, U>::parts().filter(|part| dirty.contains(*part)).collect()
 }
 
-/// Plays a trial in blocks and one by one, with some patients who wait, and compares all there is after every block.
-/// The number of blocks.
-fn compare<const M: usize, const U: usize>(text: &str, seed: u64, rates: [u64; 2], waiting: u32) -> usize {
+/// Plays a trial in blocks and one by one, with some patients who wait, and compares all there is
+/// after every block. The number of blocks.
+fn compare<const M: usize, const U: usize>(
+    text: &str,
+    seed: u64,
+    rates: [u64; 2],
+    waiting: u32,
+) -> usize {
     let plan = plan(text);
     let (mut one, mut two) = (Generator::seed_from_u64(seed), Generator::seed_from_u64(seed));
     let mut patients = [(); 2].map(|()| Drawn::new(seed, plan.features(), rates));
@@ -514,8 +549,9 @@ fn compare<const M: usize, const U: usize>(text: &str, seed: u64, rates: [u64; 2
         // A patient who was refused has been drawn, but not assigned.
         while single.assigned() < block.assigned() || done.is_err() && last.is_ok() {
             assert_eq!(last, Ok(()), "{text}");
-            let dropped =
-                |trial: &Trial<M, U>| (0..plan.features()).map(|j| trial.dropped(j)).collect::<Vec<_>>();
+            let dropped = |trial: &Trial<M, U>| {
+                (0..plan.features()).map(|j| trial.dropped(j)).collect::<Vec<_>>()
+            };
             let before = dropped(single);
             last = one_by_one(single, &mut patients[1], &mut two);
             let inside = single.assigned() < block.assigned();
@@ -525,7 +561,10 @@ fn compare<const M: usize, const U: usize>(text: &str, seed: u64, rates: [u64; 2
         assert_eq!(bytes(block), bytes(single), "{text} after {}", block.assigned());
         assert_eq!(patients[0].arms, patients[1].arms, "{text}");
         assert_eq!(block.unresolved(), single.unresolved());
-        assert_eq!((block.next_look(), block.is_tagged()), (single.next_look(), single.is_tagged()));
+        assert_eq!(
+            (block.next_look(), block.is_tagged()),
+            (single.next_look(), single.is_tagged())
+        );
         let dirty = [&mut *block, &mut *single].map(|trial| parts::<M, U>(trial.take_dirty()));
         assert_eq!(dirty[0], dirty[1], "{text} after {}", block.assigned());
         if done.is_err() {
@@ -547,17 +586,29 @@ fn compare<const M: usize, const U: usize>(text: &str, seed: u64, rates: [u64; 2
 #[test]
 fn patients_taken_at_once_leave_the_trial_as_one_by_one() {
     for design in DESIGNS {
-        for (k, (features, patients)) in
-            [(1, 2), (1, 3), (1, 7), (1, 40), (2, 41), (3, 1000), (7, 999), (8, 20_001), (1, 60_000)]
-                .into_iter()
-                .enumerate()
+        for (k, (features, patients)) in [
+            (1, 2),
+            (1, 3),
+            (1, 7),
+            (1, 40),
+            (2, 41),
+            (3, 1000),
+            (7, 999),
+            (8, 20_001),
+            (1, 60_000),
+        ]
+        .into_iter()
+        .enumerate()
         {
-            for (seed, rest) in ["", " reports=8", " alpha=1 epsilon=20", " scale=9 reports=1 epsilon=1/4"]
-                .into_iter()
-                .enumerate()
+            for (seed, rest) in
+                ["", " reports=8", " alpha=1 epsilon=20", " scale=9 reports=1 epsilon=1/4"]
+                    .into_iter()
+                    .enumerate()
             {
                 let epsilon = if rest.contains("epsilon") { "" } else { " epsilon=1" };
-                let text = format!("design={design} features={features} patients={patients}{epsilon}{rest}");
+                let text = format!(
+                    "design={design} features={features} patients={patients}{epsilon}{rest}"
+                );
                 let seed = (16 * k + seed) as u64;
                 // Arm 1 is far better, a little worse, or always answers yes.
                 for rates in [[20, 230], [140, 120], [0, 256]] {
@@ -570,7 +621,12 @@ fn patients_taken_at_once_leave_the_trial_as_one_by_one() {
                 }
             }
         }
-        compare::<64, 128>(&format!("design={design} features=64 patients=30000 epsilon=1"), 7, [20, 230], 0);
+        compare::<64, 128>(
+            &format!("design={design} features=64 patients=30000 epsilon=1"),
+            7,
+            [20, 230],
+            0,
+        );
         // Blocks are long: they end at looks, the turn, and a few batch ends a feature.
         let blocks = compare::<8, 16>(
             &format!("design={design} features=2 patients=60000 epsilon=1"),

@@ -3,8 +3,6 @@
 //!
 //! An ordinary run tears each operation in two ways and cuts a sample of the recoveries. All ways
 //! and all recoveries: `EQUIPOISE_EVERY_CUT=1 cargo test --test trial_power_cut -- --nocapture`.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 mod cuts;
 mod desk;
 
@@ -124,8 +122,9 @@ fn trial_survives(name: &str, acts: &[Act]) {
         let chosen = |way: &usize| all || [cut % 3, 3 + cut % 3].contains(&(*way as u64));
         for (way, tear) in tears(cut).enumerate().filter(|(way, _)| chosen(way)) {
             let (desk, failed) = until_cut(acts, cut, tear);
-            let lose =
-                |what: &str| tally.lose(format!("{:?}, cut at {cut} ({tear:?}): {what}", acts[failed]));
+            let lose = |what: &str| {
+                tally.lose(format!("{:?}, cut at {cut} ({tear:?}): {what}", acts[failed]))
+            };
             tally.cuts.fetch_add(1, Relaxed);
             let torn = desk.flash.0.borrow().clone();
             let mut desk = desk.power_up(cut);

@@ -115,8 +115,16 @@ impl Notebook {
             Some(_) => resolved_or += 1,
             None => {}
         }
-        assert!([self.assigned, assigned_or].contains(&assigned), "{status}, answered {}", self.assigned);
-        assert!([self.resolved, resolved_or].contains(&resolved), "{status}, answered {}", self.resolved);
+        assert!(
+            [self.assigned, assigned_or].contains(&assigned),
+            "{status}, answered {}",
+            self.assigned
+        );
+        assert!(
+            [self.resolved, resolved_or].contains(&resolved),
+            "{status}, answered {}",
+            self.resolved
+        );
         if assigned == self.assigned && assigned > 0 {
             let again = ask(line, &Self::assign(assigned).to_string())?;
             assert_eq!(again, self.last_arm, "another arm after the kill");

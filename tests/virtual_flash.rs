@@ -46,7 +46,12 @@ impl Board {
     fn start(folder: &Path, more: &[&str]) -> Self {
         let socket = folder.join("socket");
         let mut command = Command::new(PROGRAM);
-        command.args(["device", "--flash"]).arg(folder.join("flash")).arg("--socket").arg(&socket).args(more);
+        command
+            .args(["device", "--flash"])
+            .arg(folder.join("flash"))
+            .arg("--socket")
+            .arg(&socket)
+            .args(more);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -67,7 +72,11 @@ impl Board {
     fn wait(&mut self) -> Output {
         let mut stderr = String::new();
         BufReader::new(self.child.stderr.take().unwrap()).read_line(&mut stderr).unwrap();
-        Output { status: self.child.wait().unwrap(), stdout: Vec::new(), stderr: stderr.into_bytes() }
+        Output {
+            status: self.child.wait().unwrap(),
+            stdout: Vec::new(),
+            stderr: stderr.into_bytes(),
+        }
     }
 }
 
@@ -129,7 +138,8 @@ fn a_flash_is_made_whole_or_not_at_all() {
     let place = tempfile::tempdir().unwrap();
     let flash = place.path().join("flash");
     // `ulimit -f` counts blocks of 512 bytes.
-    let script = format!("ulimit -f 100; exec {PROGRAM} device --stdio --flash {}", flash.display());
+    let script =
+        format!("ulimit -f 100; exec {PROGRAM} device --stdio --flash {}", flash.display());
     let output = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).output().unwrap();
     assert!(!output.status.success(), "{output:?}");
     assert!(!flash.exists());
@@ -154,7 +164,9 @@ fn a_changed_flash_file_stops_answers() {
         ("bytes; it had 262144 when it was opened", |flash| {
             OpenOptions::new().write(true).open(flash).unwrap().set_len(8192).unwrap();
         }),
-        ("has mode 0644", |flash| fs::set_permissions(flash, Permissions::from_mode(0o644)).unwrap()),
+        ("has mode 0644", |flash| {
+            fs::set_permissions(flash, Permissions::from_mode(0o644)).unwrap()
+        }),
         ("has 2 names", |flash| fs::hard_link(flash, flash.with_extension("copy")).unwrap()),
     ];
     for (reason, change) in changes {
@@ -178,7 +190,8 @@ fn a_plan_too_large_for_the_flash_is_refused() {
     let board = Board::start(place.path(), &["--pages", "20"]);
     let mut line = board.connect();
     assert_eq!(ask(&mut line, &Request::Key(KEY).to_string()), "OK");
-    let planned = order(KEY, "PLAN features=4 patients=100 epsilon=1", |request| ask(&mut line, request));
+    let planned =
+        order(KEY, "PLAN features=4 patients=100 epsilon=1", |request| ask(&mut line, request));
     assert!(planned.starts_with("ERR range flash pages=20 allowed "), "{planned}");
     assert!(ask(&mut line, "STATUS").starts_with("ERR blank"));
 }
@@ -232,7 +245,8 @@ fn guessing_tags_takes_20_ms_each() {
     let board = Board::start(place.path(), &[]);
     let mut line = board.connect();
     assert_eq!(ask(&mut line, &Request::Key(KEY).to_string()), "OK");
-    let planned = order(KEY, "PLAN features=1 patients=100 epsilon=1", |request| ask(&mut line, request));
+    let planned =
+        order(KEY, "PLAN features=1 patients=100 epsilon=1", |request| ask(&mut line, request));
     assert!(planned.starts_with("OK trial="), "{planned}");
     assert!(ask(&mut line, "ASSIGN 1 0 00000001").starts_with("ARM 1 "));
     let begin = Instant::now();

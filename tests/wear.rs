@@ -1,10 +1,10 @@
 //! The log goes round its region for ever: pages wear evenly, room never runs out, and the number
 //! of flash operations says nothing about values.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 mod book;
 
-use book::{Assign, Book, Days, Erase, Flash, LARGE, Look, Outcome, PAGES, Rest, SMALL, Step, mount};
+use book::{
+    Assign, Book, Days, Erase, Flash, LARGE, Look, Outcome, PAGES, Rest, SMALL, Step, mount,
+};
 use equipoise::journal::{Error, Journal};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -35,9 +35,11 @@ fn room_never_runs_out_and_pages_wear_evenly() {
         let (mut journal, mut book) = fresh(ledger);
         for number in 0..10_000 {
             let step = any_step(&mut random);
-            step.take(&mut journal, &mut book).unwrap_or_else(|error| panic!("{number} {step:?}: {error:?}"));
+            step.take(&mut journal, &mut book)
+                .unwrap_or_else(|error| panic!("{number} {step:?}: {error:?}"));
             if random.next_u32().is_multiple_of(restart) {
-                let (again, found) = mount(journal.release(), ledger).map_err(|(error, _)| error).unwrap();
+                let (again, found) =
+                    mount(journal.release(), ledger).map_err(|(error, _)| error).unwrap();
                 assert_eq!(found.values, book.values, "step {number}");
                 journal = again;
             }
@@ -92,7 +94,8 @@ fn a_broken_journal_refuses_commits() {
     journal.flash().power_up();
     assert_eq!(Assign(0).take(&mut journal, &mut book), Err(Error::Broken));
     assert_eq!(journal.rest(&book), Ok(false));
-    let (mut journal, mut book) = mount(journal.release(), SMALL).map_err(|(error, _)| error).unwrap();
+    let (mut journal, mut book) =
+        mount(journal.release(), SMALL).map_err(|(error, _)| error).unwrap();
     Assign(0).take(&mut journal, &mut book).unwrap();
 }
 

@@ -9,7 +9,8 @@ use equipoise::device::custodian::LIFETIME_BUDGET;
 use equipoise::device::report::ReportMac;
 use equipoise::plan::{Key, Plan};
 use equipoise::wire::{
-    Hex, LINE_LIMIT, NONCE_SECONDS, PROTOCOL, Reply, Request, TrialId, TrialName, Word, checksum, unhex,
+    Hex, LINE_LIMIT, NONCE_SECONDS, PROTOCOL, Reply, Request, TrialId, TrialName, Word, checksum,
+    unhex,
 };
 
 const DOCUMENT: &str = include_str!("../docs/wire.md");
@@ -43,11 +44,13 @@ fn checksums_are_right() {
 #[test]
 fn requests_and_replies_are_of_the_grammar() {
     for line in lines("request") {
-        let request = Request::parse(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error:?}"));
+        let request =
+            Request::parse(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error:?}"));
         assert_eq!(request.to_line().unwrap().as_bytes(), format!("{line}\n").as_bytes());
     }
     for line in lines("reply") {
-        let reply = Reply::parse(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error:?}"));
+        let reply =
+            Reply::parse(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error:?}"));
         assert_eq!(reply.to_line().as_bytes(), format!("{line}\n").as_bytes());
     }
 }
@@ -78,7 +81,9 @@ fn the_report_mac_is_right() {
         let mut mac = ReportMac::new(&key, TrialName { id, file }, &plan);
         let mut rows = 0;
         for line in block.lines().filter(|line| line.starts_with("ROW ")) {
-            let Ok(Reply::Row(row)) = Reply::parse(sealed(line).as_bytes()) else { panic!("{line}") };
+            let Ok(Reply::Row(row)) = Reply::parse(sealed(line).as_bytes()) else {
+                panic!("{line}")
+            };
             mac.row(&row);
             rows += 1;
         }

@@ -1,7 +1,9 @@
-//! The firmware: sets up the board chosen by a feature and runs [`equipoise::board::main_loop`] on it.
+//! The firmware: sets up the board chosen by a feature and runs [`equipoise::board::main_loop`] on
+//! it.
 //!
-//! With the feature `seeded`, for tests, the noise source is a fixed sequence and the line `DRILL ..` makes the board
-//! crash. The compiler refuses that feature without debug assertions, so a release cannot have it.
+//! With the feature `seeded`, for tests, the noise source is a fixed sequence and the line `DRILL
+//! ..` makes the board crash. The compiler refuses that feature without debug assertions, so a
+//! release cannot have it.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 #[cfg(all(feature = "seeded", not(debug_assertions)))]

@@ -1,7 +1,9 @@
-//! The LEDs: pictures of 5 x 5, which one is shown when, and a matrix scanned through `embedded_hal` pins.
+//! The LEDs: pictures of 5 x 5, which one is shown when, and a matrix scanned through
+//! `embedded_hal` pins.
 //!
-//! A picture is 25 bits, bit 5 * y + x for the LED in column x of row y. The main loop shows a picture at every tick of
-//! 4 ms and a matrix lights one wired row each time: three rows make 12 ms a frame, five rows 20 ms.
+//! A picture is 25 bits, bit 5 * y + x for the LED in column x of row y. The main loop shows a
+//! picture at every tick of 4 ms and a matrix lights one wired row each time: three rows make 12 ms
+//! a frame, five rows 20 ms.
 
 use super::Screen;
 use crate::design::Arm;
@@ -85,7 +87,10 @@ impl<P: OutputPin<Error = Infallible>, const R: usize, const C: usize> Screen fo
             let Ok(()) = row.set_low();
         }
         self.next = (self.next + 1) % R;
-        let (Some(row), Some(leds)) = (self.rows.get_mut(self.next), self.map.get(self.next)) else { return };
+        let (Some(row), Some(leds)) = (self.rows.get_mut(self.next), self.map.get(self.next))
+        else {
+            return;
+        };
         for (column, led) in self.columns.iter_mut().zip(leds) {
             let lit = picture & (1 << led) != 0;
             let Ok(()) = column.set_state((!lit).into());
@@ -111,7 +116,10 @@ mod tests {
                 assert_eq!(display.tick(State::Running), picture);
             }
             let second: Vec<u32> = (0..SECOND).map(|_| display.tick(State::Running)).collect();
-            assert_eq!(second.iter().filter(|shown| **shown == HEART).count(), (SECOND / 8) as usize);
+            assert_eq!(
+                second.iter().filter(|shown| **shown == HEART).count(),
+                (SECOND / 8) as usize
+            );
             assert!(second.iter().all(|shown| [HEART, DARK].contains(shown)));
         }
         display.show_arm(Arm::One);
@@ -146,7 +154,8 @@ mod tests {
                 matrix.show(picture);
                 let levels = levels.borrow();
                 for (row, leds) in MAP.iter().enumerate() {
-                    let on = leds.iter().zip(&levels[2..]).filter(|(_, high)| levels[row] && !**high);
+                    let on =
+                        leds.iter().zip(&levels[2..]).filter(|(_, high)| levels[row] && !**high);
                     lit.extend(on.map(|(led, _)| *led));
                 }
             }

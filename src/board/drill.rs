@@ -21,7 +21,7 @@ impl<B> Entropy for Rehearsed<B> {
 }
 
 /// Crashes in the way the line asks for.
-#[allow(clippy::panic, clippy::empty_loop)]
+#[allow(clippy::panic, clippy::empty_loop, reason = "a drill crashes or hangs on purpose")]
 pub fn run(line: &[u8]) {
     match line {
         b"DRILL panic" => panic!("a drill"),
@@ -33,7 +33,7 @@ pub fn run(line: &[u8]) {
     }
 }
 
-#[allow(unconditional_recursion)]
+#[allow(unconditional_recursion, reason = "the drill overflows the stack")]
 fn overflow(depth: u32) {
     core::hint::black_box([depth; 64]);
     overflow(core::hint::black_box(depth) + 1);

@@ -1,26 +1,31 @@
-//! From the UART's receive interrupt to the main loop, without ever making a different line out of a damaged one.
+//! From the UART's receive interrupt to the main loop, without ever making a different line out of
+//! a damaged one.
 //!
-//! A UART that is not read in time loses bytes. Chips differ in which: the nRF keeps the six oldest and drops the newest;
-//! others overwrite the last one they hold. The error flag says that bytes were lost, not where: before,
-//! between or behind those that are held. A framing error says that one of them is wrong, not which.
+//! A UART that is not read in time loses bytes. Chips differ in which: the nRF keeps the six oldest
+//! and drops the newest; others overwrite the last one they hold. The error flag says that bytes
+//! were lost, not where: before, between or behind those that are held. A framing error says that
+//! one of them is wrong, not which.
 //!
 //! # Rule
-//! When an error was seen, every byte read in the same interrupt becomes [`DAMAGED`], except line feeds, and one more
-//! [`DAMAGED`] goes before and one behind them ([`mark`]). No valid line holds that byte, so
-//! every line that could have lost something is refused, and the terminal sends it again.
+//! When an error was seen, every byte read in the same interrupt becomes [`DAMAGED`], except line
+//! feeds, and one more [`DAMAGED`] goes before and one behind them ([`mark`]). No valid line holds
+//! that byte, so every line that could have lost something is refused, and the terminal sends it
+//! again.
 //!
-//! Why it is right: a line is at risk if a byte of it was lost or broken. Such a byte lies between the last byte read
-//! before this interrupt and the first one read after it. If any byte of the line was read in this interrupt, that byte
-//! is [`DAMAGED`]. If none was, the line lies on one side of the loss: its read bytes end before the interrupt and
-//! the mark in front follows them, or they begin after it and the mark behind precedes them. A line feed that was
-//! lost or invented joins or splits lines, and each piece touches a mark. An empty line is no request.
+//! Why it is right: a line is at risk if a byte of it was lost or broken. Such a byte lies between
+//! the last byte read before this interrupt and the first one read after it. If any byte of the
+//! line was read in this interrupt, that byte is [`DAMAGED`]. If none was, the line lies on one
+//! side of the loss: its read bytes end before the interrupt and the mark in front follows them, or
+//! they begin after it and the mark behind precedes them. A line feed that was lost or invented
+//! joins or splits lines, and each piece touches a mark. An empty line is no request.
 
 use heapless::spsc::Producer;
 
 /// Stands for bytes that were lost or broken; no valid line holds it.
 pub const DAMAGED: u8 = 0xFF;
 
-/// The bytes to hand on for those `held` by the UART, given whether it reported an error since they were last read.
+/// The bytes to hand on for those `held` by the UART, given whether it reported an error since they
+/// were last read.
 pub fn mark(error: bool, held: &[u8]) -> impl Iterator<Item = u8> {
     let mark = error.then_some(DAMAGED);
     let bytes = held.iter().map(move |&byte| if error && byte != b'\n' { DAMAGED } else { byte });
@@ -40,7 +45,8 @@ impl<'a> Inbox<'a> {
         Self { queue, full: false }
     }
 
-    /// Takes what one interrupt found. Bytes that find no room are replaced by one [`DAMAGED`] once there is room.
+    /// Takes what one interrupt found. Bytes that find no room are replaced by one [`DAMAGED`] once
+    /// there is room.
     pub fn receive(&mut self, error: bool, held: &[u8]) {
         for byte in mark(error, held) {
             if self.full {
@@ -141,9 +147,13 @@ mod tests {
             "OUTCOME 112 10".into(),
             "LOST 12".into(),
         ];
-        let sealed =
-            |body: &std::string::String| std::format!("{body}*{:04X}", wire::checksum(body.as_bytes()));
-        bodies.iter().flat_map(|body| [body.clone().into_bytes(), sealed(body).into_bytes()]).collect()
+        let sealed = |body: &std::string::String| {
+            std::format!("{body}*{:04X}", wire::checksum(body.as_bytes()))
+        };
+        bodies
+            .iter()
+            .flat_map(|body| [body.clone().into_bytes(), sealed(body).into_bytes()])
+            .collect()
     }
 
     /// Whether a device would carry the line out.
@@ -151,8 +161,14 @@ mod tests {
         Request::parse(line).is_ok()
     }
 
-    /// Sends `stream` while the receiver is stopped from byte `from` to byte `to`, and gives the lines that came out.
-    fn stopped<const N: usize>(stream: &[u8], from: usize, to: usize, overrun: Overrun) -> Vec<Vec<u8>> {
+    /// Sends `stream` while the receiver is stopped from byte `from` to byte `to`, and gives the
+    /// lines that came out.
+    fn stopped<const N: usize>(
+        stream: &[u8],
+        from: usize,
+        to: usize,
+        overrun: Overrun,
+    ) -> Vec<Vec<u8>> {
         let mut queue = Queue::<u8, N>::new();
         let mut line = Line::new(&mut queue, overrun);
         for (i, &byte) in stream.iter().enumerate() {
@@ -167,8 +183,9 @@ mod tests {
         line.lines
     }
 
-    /// Whatever an overrun costs, for every pair of requests and every moment at which the receiver stops and goes on: a
-    /// line that is carried out is a line that was sent, and a line after the marks is read right.
+    /// Whatever an overrun costs, for every pair of requests and every moment at which the receiver
+    /// stops and goes on: a line that is carried out is a line that was sent, and a line after
+    /// the marks is read right.
     #[test]
     fn overrun_never_makes_another_request() {
         let requests = requests();

@@ -6,18 +6,21 @@
 //! ```
 //!
 //! # Timing side channels
-//! * The first byte of a reply leaves [`REPLY_MICROSECONDS`] after its request was complete. If pages were erased
-//!   meanwhile, it leaves later by [`Board::ERASE_MICROSECONDS`] a page and [`Board::WORD_MICROSECONDS`] a word written.
-//!   Both numbers depend on public counts ([`crate::journal`]). These times cover the longest computation; should they
-//!   ever not, the reply leaves at the next multiple of the first and [`stamps::LATE_REPLIES`] counts it. The wait ends
-//!   on a timer event, so that the reply leaves the same number of instructions after it whatever was computed before.
-//! * How long a draw of noise takes depends on the noise. Draws are made between requests, ahead of the look that needs
-//!   them, each padded to a multiple of [`DRAW_MICROSECONDS`]; the next request waits for their end.
+//! * The first byte of a reply leaves [`REPLY_MICROSECONDS`] after its request was complete. If
+//!   pages were erased meanwhile, it leaves later by [`Board::ERASE_MICROSECONDS`] a page and
+//!   [`Board::WORD_MICROSECONDS`] a word written. Both numbers depend on public counts
+//!   ([`crate::journal`]). These times cover the longest computation; should they ever not, the
+//!   reply leaves at the next multiple of the first and [`stamps::LATE_REPLIES`] counts it. The
+//!   wait ends on a timer event, so that the reply leaves the same number of instructions after it
+//!   whatever was computed before.
+//! * How long a draw of noise takes depends on the noise. Draws are made between requests, ahead of
+//!   the look that needs them, each padded to a multiple of [`DRAW_MICROSECONDS`]; the next request
+//!   waits for their end.
 //!
 //! # Flash and the serial line
-//! A page erase stops the processor for longer than the UART can hold bytes. So flash is written and erased only
-//! between a request and its reply, when the terminal is waiting and no byte can come. Nothing touches flash
-//! between requests.
+//! A page erase stops the processor for longer than the UART can hold bytes. So flash is written
+//! and erased only between a request and its reply, when the terminal is waiting and no byte can
+//! come. Nothing touches flash between requests.
 
 use super::display::Display;
 use super::{Board, Clock, Parts, Screen, Watchdog, stamps};
@@ -29,7 +32,8 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use embedded_io::{Read, ReadReady, Write};
 use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
 
-/// From the end of a request to its reply when no page is erased. Deciding and writing take 1 to 2 ms on the v1.
+/// From the end of a request to its reply when no page is erased. Deciding and writing take 1 to 2
+/// ms on the v1.
 pub const REPLY_MICROSECONDS: u32 = 20_000;
 /// For the noise of one feature.
 pub const DRAW_MICROSECONDS: u32 = 4_000;
@@ -56,7 +60,8 @@ type Noise<B> = super::drill::Rehearsed<B>;
 type Bedside<B, const M: usize, const U: usize> =
     Device<&'static mut DeviceState<M, U>, Counted<<B as Board>::Flash>, Noise<B>>;
 
-/// Runs the firmware, for ever. (Inlined: as a call it costs the v1 160 more bytes of stack, for a second copy of the parts.)
+/// Runs the firmware, for ever. (Inlined: as a call it costs the v1 160 more bytes of stack, for a
+/// second copy of the parts.)
 #[inline(always)]
 pub fn run<B: Board, const M: usize, const U: usize>(parts: Parts<B, M, U>) -> ! {
     static WORK: FlashWork = FlashWork { erases: AtomicU32::new(0), words: AtomicU32::new(0) };
@@ -111,7 +116,8 @@ fn next_byte(receiver: &mut (impl Read<Error = Infallible> + ReadReady)) -> Opti
     (count > 0).then_some(byte[0])
 }
 
-// Not inlined: the frames of answering and of drawing share the same stack, of which there is little.
+// Not inlined: the frames of answering and of drawing share the same stack, of which there is
+// little.
 
 /// Answers a line at the moment that is due.
 #[inline(never)]
@@ -144,8 +150,8 @@ fn answer<B: Board, const M: usize, const U: usize>(
     });
 }
 
-/// Waits until the reply to a request that came at `begin` is due. (Not inlined: its call is where tests see that a
-/// request was decided.)
+/// Waits until the reply to a request that came at `begin` is due. (Not inlined: its call is where
+/// tests see that a request was decided.)
 #[inline(never)]
 fn wait<B: Board>(clock: &mut B::Clock, begin: u32, work: &FlashWork) {
     let reply = REPLY_MICROSECONDS * B::Clock::PER_MICROSECOND;
@@ -153,8 +159,9 @@ fn wait<B: Board>(clock: &mut B::Clock, begin: u32, work: &FlashWork) {
     let mut due = reply;
     if erases > 0 {
         log!("pages erased");
-        let microseconds =
-            erases.wrapping_mul(B::ERASE_MICROSECONDS).wrapping_add(words.wrapping_mul(B::WORD_MICROSECONDS));
+        let microseconds = erases
+            .wrapping_mul(B::ERASE_MICROSECONDS)
+            .wrapping_add(words.wrapping_mul(B::WORD_MICROSECONDS));
         due = due.wrapping_add(microseconds.wrapping_mul(B::Clock::PER_MICROSECOND));
     }
     let late = clock.now().wrapping_sub(begin).checked_sub(due);
@@ -165,9 +172,13 @@ fn wait<B: Board>(clock: &mut B::Clock, begin: u32, work: &FlashWork) {
     clock.sleep_until(begin.wrapping_add(due).wrapping_add(extra));
 }
 
-/// Draws the noise of the next look, feature by feature, each in a multiple of [`DRAW_MICROSECONDS`].
+/// Draws the noise of the next look, feature by feature, each in a multiple of
+/// [`DRAW_MICROSECONDS`].
 #[inline(never)]
-fn draw_ahead<B: Board, const M: usize, const U: usize>(device: &mut Bedside<B, M, U>, clock: &mut B::Clock) {
+fn draw_ahead<B: Board, const M: usize, const U: usize>(
+    device: &mut Bedside<B, M, U>,
+    clock: &mut B::Clock,
+) {
     let draw = DRAW_MICROSECONDS * B::Clock::PER_MICROSECOND;
     loop {
         let begin = clock.now();
@@ -193,8 +204,8 @@ impl FlashWork {
         self.words.store(0, Relaxed);
     }
 
-    /// Counts an operation on so many bytes, in units of `size`, a power of two. (Two steps: the Cortex-M0 has no atomic
-    /// addition. Only the main loop counts.)
+    /// Counts an operation on so many bytes, in units of `size`, a power of two. (Two steps: the
+    /// Cortex-M0 has no atomic addition. Only the main loop counts.)
     fn count(counter: &AtomicU32, bytes: u32, size: usize) {
         let units = bytes >> size.trailing_zeros();
         counter.store(counter.load(Relaxed).wrapping_add(units), Relaxed);

@@ -49,19 +49,21 @@ pub trait Clock {
     /// The count now.
     fn now(&mut self) -> u32;
 
-    /// Sleeps until an interrupt, at most [`main_loop::TICK_MICROSECONDS`]. Returns at once if `work` is true, with no
-    /// gap between the check and the sleep in which an interrupt could be missed.
+    /// Sleeps until an interrupt, at most [`main_loop::TICK_MICROSECONDS`]. Returns at once if
+    /// `work` is true, with no gap between the check and the sleep in which an interrupt could
+    /// be missed.
     fn sleep(&mut self, work: impl FnMut() -> bool);
 
-    /// Sleeps until the count is `moment`; returns at once when that has passed (by less than half a turn). What the
-    /// caller does next must begin the same number of instructions after `moment`, whatever was computed before: wake
-    /// by a timer event, not by polling.
+    /// Sleeps until the count is `moment`; returns at once when that has passed (by less than half
+    /// a turn). What the caller does next must begin the same number of instructions after
+    /// `moment`, whatever was computed before: wake by a timer event, not by polling.
     fn sleep_until(&mut self, moment: u32);
 }
 
 /// Resets the chip unless fed for [`Watchdog::SECONDS`].
 pub trait Watchdog {
-    /// Longer than the longest turn of the main loop: an `ERASE` that erases every page of the journal.
+    /// Longer than the longest turn of the main loop: an `ERASE` that erases every page of the
+    /// journal.
     const SECONDS: u32;
 
     /// Called once a turn by the main loop, and nowhere else.
@@ -91,11 +93,11 @@ pub trait Board {
     /// The watchdog.
     type Watchdog: Watchdog;
 
-    /// Added to the time of a reply for every page erased before it: longer than an erase and the computation that
-    /// goes with a page ever take.
+    /// Added to the time of a reply for every page erased before it: longer than an erase and the
+    /// computation that goes with a page ever take.
     const ERASE_MICROSECONDS: u32;
-    /// Added to the time of such a reply for every word written before it: longer than writing, reading back and
-    /// summing a word ever take.
+    /// Added to the time of such a reply for every word written before it: longer than writing,
+    /// reading back and summing a word ever take.
     const WORD_MICROSECONDS: u32;
 }
 

@@ -1,4 +1,5 @@
-//! A stand-in for hardware noise in test builds: the same bytes after every start, on the board and on a host.
+//! A stand-in for hardware noise in test builds: the same bytes after every start, on the board and
+//! on a host.
 
 /// Marsaglia's xorshift of 32 bits; the upper byte of each state.
 pub struct Rehearsal(u32);

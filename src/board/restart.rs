@@ -20,8 +20,8 @@ pub struct Reasons {
 impl Reasons {
     /// The restart cause that `HELLO` reports.
     ///
-    /// The pin goes before the chip's other reasons: on the nRF52 a pin reset may set any of them (anomaly 136). The
-    /// handlers' mark goes before the pin, because only a handler writes it.
+    /// The pin goes before the chip's other reasons: on the nRF52 a pin reset may set any of them
+    /// (anomaly 136). The handlers' mark goes before the pin, because only a handler writes it.
     #[must_use]
     pub const fn cause(self) -> Restart {
         match self {

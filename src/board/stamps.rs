@@ -1,5 +1,6 @@
-//! Moments of the start and of the last request, in counts of [`super::Clock`], left in RAM for a debugger: the tests
-//! read them to count instructions and to check that a reply's time tells nothing. They are never sent.
+//! Moments of the start and of the last request, in counts of [`super::Clock`], left in RAM for a
+//! debugger: the tests read them to count instructions and to check that a reply's time tells
+//! nothing. They are never sent.
 #![allow(unsafe_code, reason = "symbols with plain names, for debuggers")]
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -13,7 +14,8 @@ impl Stamp {
         self.0.store(count, Relaxed);
     }
 
-    /// Counts one more. (Two steps: the Cortex-M0 has no atomic addition. Only the main loop writes.)
+    /// Counts one more. (Two steps: the Cortex-M0 has no atomic addition. Only the main loop
+    /// writes.)
     pub fn add_one(&self) {
         self.0.store(self.0.load(Relaxed).wrapping_add(1), Relaxed);
     }

@@ -2,9 +2,9 @@
 //!
 //! With Y the largest outcome, u = Y for Y <= 100 and u = 1 above, an outcome y has the *spread*
 //! f = floor(u y (Y-y) / Y). It adds u y - f to cell E of its arm, 2 f to F and u (Y-y) - f to G.
-//! No amount is negative and the three add up to u Y, so that F costs no privacy: an outcome changes
-//! the cells by u Y in all, whatever it is. For yes/no outcomes (Y = 1) the spread is 0: F is not
-//! kept and gets no noise.
+//! No amount is negative and the three add up to u Y, so that F costs no privacy: an outcome
+//! changes the cells by u Y in all, whatever it is. For yes/no outcomes (Y = 1) the spread is 0: F
+//! is not kept and gets no noise.
 //!
 //! Read back, in units of 1/u: E + F/2 is the sum of outcomes, F/2 the sum of y (Y-y)/Y, and
 //! E + F + G is Y times the number of outcomes.
@@ -92,7 +92,8 @@ impl Cell {
 
     const fn bytes(self) -> [u8; CELL_BYTES] {
         let [low, middle, high] = self.0;
-        let ([a, b], [c, d], [e, f]) = (low.to_le_bytes(), middle.to_le_bytes(), high.to_le_bytes());
+        let ([a, b], [c, d], [e, f]) =
+            (low.to_le_bytes(), middle.to_le_bytes(), high.to_le_bytes());
         [a, b, c, d, e, f]
     }
 
@@ -220,7 +221,9 @@ mod tests {
     use super::*;
 
     fn unit(scale: u16) -> Unit {
-        Unit::of(&Plan::parse(&std::format!("features=1 patients=2 epsilon=1 scale={scale}")).unwrap())
+        Unit::of(
+            &Plan::parse(&std::format!("features=1 patients=2 epsilon=1 scale={scale}")).unwrap(),
+        )
     }
 
     /// Amounts are not negative and add up to u Y for every outcome of every kind of scale.

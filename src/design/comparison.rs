@@ -65,15 +65,22 @@ impl Measure {
     /// Mean and variance of an arm's outcomes as a share of the scale, kept away from 0.
     pub fn spread(&self, sums: Sums) -> Spread {
         let count = f64::max(sums.all / self.weight, 0.0) + 2.0;
-        let mean = ((sums.outcomes / self.weight + 1.0) / count).clamp(MEAN_MARGIN, 1.0 - MEAN_MARGIN);
+        let mean =
+            ((sums.outcomes / self.weight + 1.0) / count).clamp(MEAN_MARGIN, 1.0 - MEAN_MARGIN);
         let most = mean * (1.0 - mean);
         let variance = most - sums.spread / (self.weight * count);
         let variance = variance.clamp(MIN_VARIANCE_SHARE * most, most);
         Spread { mean, variance }
     }
 
-    /// D and V of a window, given the ledger that includes it and the outcomes expected of each arm.
-    pub fn compare(&self, window: [Sums; 2], ledger: [Spread; 2], expected: [f64; 2]) -> Difference {
+    /// D and V of a window, given the ledger that includes it and the outcomes expected of each
+    /// arm.
+    pub fn compare(
+        &self,
+        window: [Sums; 2],
+        ledger: [Spread; 2],
+        expected: [f64; 2],
+    ) -> Difference {
         let allowance = 2.0 * libm::sqrt(2.0 * self.variance);
         let arm = |arm: Arm| {
             let (sums, known) = (arm.of(window), arm.of(ledger));

@@ -1,20 +1,24 @@
-//! Successive elimination and a trial of fixed length: the paper's Algorithm 1, and what Algorithm 2 shares.
+//! Successive elimination and a trial of fixed length: the paper's Algorithm 1, and what Algorithm
+//! 2 shares.
 //!
-//! Explore, per feature with both arms alive: a fair coin; the outcome joins the batch's means (line 7). When
-//! the batch has its length (line 9) and is not the empty epoch 0, an arm whose mean trails by more than the
-//! threshold is dropped (lines 10-11), and the next, longer batch begins (lines 12-14). At half the length T_j
-//! of each feature's randomised trial is fixed (lines 17-20). Measure: fair coins for T_j patients (lines
-//! 26-27), then the estimate (lines 28-29); after that the survivor (line 31), or a fair coin if both survive.
+//! Explore, per feature with both arms alive: a fair coin; the outcome joins the batch's means
+//! (line 7). When the batch has its length (line 9) and is not the empty epoch 0, an arm whose mean
+//! trails by more than the threshold is dropped (lines 10-11), and the next, longer batch begins
+//! (lines 12-14). At half the length T_j of each feature's randomised trial is fixed (lines 17-20).
+//! Measure: fair coins for T_j patients (lines 26-27), then the estimate (lines 28-29); after that
+//! the survivor (line 31), or a fair coin if both survive.
 //!
-//! The two algorithms differ in four steps, the methods of [`Steps`]: the length of a batch, the noise on a
-//! mean, the length of a trial and the noise on an estimate. [`Conse`] is exact in all four.
+//! The two algorithms differ in four steps, the methods of [`Steps`]: the length of a batch, the
+//! noise on a mean, the length of a trial and the noise on an estimate. [`Conse`] is exact in all
+//! four.
 //!
-//! Outcomes count when they are recorded. A batch ends at its R-th recorded outcome; a trial ends when its T_j
-//! patients are all recorded or lost. With every outcome recorded before the next patient arrives this is the
-//! paper's algorithm to the letter. An explore outcome recorded after the half is not used.
+//! Outcomes count when they are recorded. A batch ends at its R-th recorded outcome; a trial ends
+//! when its T_j patients are all recorded or lost. With every outcome recorded before the next
+//! patient arrives this is the paper's algorithm to the letter. An explore outcome recorded after
+//! the half is not used.
 //!
-//! Means are compared in f64. IEEE division, multiplication and addition give the same bits on the board (in
-//! software) and on a host, and so do libm's logarithms and powers.
+//! Means are compared in f64. IEEE division, multiplication and addition give the same bits on the
+//! board (in software) and on a host, and so do libm's logarithms and powers.
 
 use super::{AnyFeature, Arm, Choice, Design, Half, Look, arm_byte, arm_from_byte};
 use crate::chance::Chance;
@@ -122,8 +126,8 @@ impl Feature {
         arm.of(self.sums) as f64 / (f64::from(count) * f64::from(scale))
     }
 
-    /// Records an outcome or, with `None`, writes it off; one that was not coin-assigned for measuring is not used.
-    /// True if that ended a batch.
+    /// Records an outcome or, with `None`, writes it off; one that was not coin-assigned for
+    /// measuring is not used. True if that ended a batch.
     #[inline]
     pub fn record(
         &mut self,
@@ -227,11 +231,12 @@ impl Feature {
         }
         self.resolved = self.resolved.saturating_add(1);
         if self.resolved == self.length {
-            // Rounded to the grid of the noise first: an estimate off the grid would carry the exact means in
-            // its fraction.
+            // Rounded to the grid of the noise first: an estimate off the grid would carry the
+            // exact means in its fraction.
             let difference = self.mean(Arm::One, plan.scale()) - self.mean(Arm::Zero, plan.scale());
             let units = difference * f64::from(self.length) * f64::from(plan.scale());
-            self.estimate = Some((libm::round(units) as i64).saturating_add(steps.estimate_noise(chance)));
+            self.estimate =
+                Some((libm::round(units) as i64).saturating_add(steps.estimate_noise(chance)));
             let [zero, one] = self.counts.map(i64::from);
             let counted = (zero + one).saturating_add(steps.count_noise(chance));
             self.counted = counted.clamp(1, self.length.into()) as u32;
@@ -247,13 +252,16 @@ impl Feature {
         Some(Estimate::new(effect, libm::sqrt(variance), counted))
     }
 
-    /// Patients who wait are not in it: they are in the table of waiting patients, so that assigning one need not
-    /// rewrite the tally.
+    /// Patients who wait are not in it: they are in the table of waiting patients, so that
+    /// assigning one need not rewrite the tally.
     pub fn encode_tally(&self, waiting: u32, out: &mut [u8]) {
         let settled = self.seen.saturating_sub(waiting);
         let mut out = Writer(out);
         self.sums.iter().for_each(|sum| out.put(&sum.to_le_bytes()));
-        self.counts.iter().chain([&settled, &self.resolved]).for_each(|n| out.put(&n.to_le_bytes()));
+        self.counts
+            .iter()
+            .chain([&settled, &self.resolved])
+            .for_each(|n| out.put(&n.to_le_bytes()));
     }
 
     pub fn decode_tally(&mut self, bytes: &[u8]) -> Option<()> {
@@ -310,8 +318,8 @@ impl<S: Steps> Design for S {
         feature.record(plan, half, choice, y, self, chance);
     }
 
-    /// The turn at half: T_min = max(ln n / epsilon, min_j f_j^(1-alpha)), then T_j of every feature
-    /// (Algorithm 1, lines 17-20).
+    /// The turn at half: T_min = max(ln n / epsilon, min_j f_j^(1-alpha)), then T_j of every
+    /// feature (Algorithm 1, lines 17-20).
     fn look(&self, features: &mut [AnyFeature], plan: &Plan, _: &Look, chance: &mut impl Chance) {
         let floor = libm::log(f64::from(plan.patients())) / self.epsilon();
         let least = each(features).map(|feature| feature.wish(plan)).fold(f64::INFINITY, f64::min);

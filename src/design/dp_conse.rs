@@ -1,16 +1,18 @@
 //! The four noisy steps of the paper's Algorithm 2, as published; all else is [`super::conse`].
 //!
-//! * Batch lengths and trial lengths are Lap+ around the planned length, rate epsilon/2 (lines 16 and 23). The
-//!   normaliser the paper prints does not sum to 1; [`crate::noise`] has the law it must mean.
-//! * Each mean of a batch gets Laplace noise of scale 2/(epsilon R_e) (line 11), the estimate of scale
-//!   2/(epsilon T_j) (line 32). Here both are discrete: k/(R_e Y) and k/(T_j Y) with k of rate epsilon/(2Y), that
-//!   is the published scale on the grid of a sum over R_e (or T_j) outcomes.
+//! * Batch lengths and trial lengths are Lap+ around the planned length, rate epsilon/2 (lines 16
+//!   and 23). The normaliser the paper prints does not sum to 1; [`crate::noise`] has the law it
+//!   must mean.
+//! * Each mean of a batch gets Laplace noise of scale 2/(epsilon R_e) (line 11), the estimate of
+//!   scale 2/(epsilon T_j) (line 32). Here both are discrete: k/(R_e Y) and k/(T_j Y) with k of
+//!   rate epsilon/(2Y), that is the published scale on the grid of a sum over R_e (or T_j)
+//!   outcomes.
 //!
 //! One draw is ours: the number of outcomes behind an estimate, which its interval needs where some
 //! are lost, gets discrete Laplace noise of rate epsilon/2.
 //!
-//! This is not private at the epsilon the paper states. `docs/privacy.md` says which claims fail and by how
-//! much, and `equipoise audit` computes it.
+//! This is not private at the epsilon the paper states. `docs/privacy.md` says which claims fail
+//! and by how much, and `equipoise audit` computes it.
 
 use super::conse::{Epoch, Steps};
 use crate::chance::Chance;

@@ -1,48 +1,48 @@
 //! `interim` and `uniform`: noisy ledgers read at looks.
 //!
 //! `interim` steers patients to the arm that leads and measures the effect with every patient.
-//! `uniform` is the fixed trial to compare it with: a fair coin to the end, and the same cells, noise,
-//! estimate and proof. They differ in [`LedgerDesign::takes_part`], [`LedgerDesign::window_weight`] and in
-//! that `uniform` never settles a feature.
+//! `uniform` is the fixed trial to compare it with: a fair coin to the end, and the same cells,
+//! noise, estimate and proof. They differ in [`LedgerDesign::takes_part`],
+//! [`LedgerDesign::window_weight`] and in that `uniform` never settles a feature.
 //!
 //! # State
 //! A feature has two *windows* of raw [cells](super::cells): one for patients assigned by its fair
 //! coin, one for patients assigned by its biased coin. An outcome goes into the window of its
-//! patient's coin when it is recorded. Nothing acts on a window. At a **look** every cell of a window
-//! gets one fresh discrete Laplace draw of rate epsilon/(2uY), the result is added to the feature's
-//! *noisy ledger*, and the window starts again from zero. (Addition commutes, so a draw may be added
-//! to a window ahead of its look: [`LedgerDesign::draw_ahead`].) Decisions and exports are functions
-//! of the ledger alone.
+//! patient's coin when it is recorded. Nothing acts on a window. At a **look** every cell of a
+//! window gets one fresh discrete Laplace draw of rate epsilon/(2uY), the result is added to the
+//! feature's *noisy ledger*, and the window starts again from zero. (Addition commutes, so a draw
+//! may be added to a window ahead of its look: [`LedgerDesign::draw_ahead`].) Decisions and exports
+//! are functions of the ledger alone.
 //!
 //! # Looks
 //! Looks fall at counts c of resolved patients ([`super::schedule`]). A feature that is *settled*
-//! takes part in reports and in the close only. A feature whose expected window is too small is left
-//! out of a look before half and of a report: N (c - c')/c' outcomes (c/M at its first look), N from
-//! the ledger and c' its previous look, of which the rarer arm's share must be at least 5 + sqrt(2v).
-//! Its windows then go on. v is the variance of one draw over (uY)^2.
+//! takes part in reports and in the close only. A feature whose expected window is too small is
+//! left out of a look before half and of a report: N (c - c')/c' outcomes (c/M at its first look),
+//! N from the ledger and c' its previous look, of which the rarer arm's share must be at least 5 +
+//! sqrt(2v). Its windows then go on. v is the variance of one draw over (uY)^2.
 //!
 //! # The coin
 //! A feature that is not settled throws a fair coin. A settled one gives the trailing arm with
 //! probability pi, else the leading one, to the end of the trial. It settles at a look before half
 //! if |z| of the whole ledger reaches the two-sided level beta and both arms hold enough outcomes
-//! that noise alone decides nothing; at half every feature settles. The leading arm is the sign of z,
-//! a fair coin at 0. pi = min(1/2, target/(patients of the feature still to come)), with
+//! that noise alone decides nothing; at half every feature settles. The leading arm is the sign of
+//! z, a fair coin at 0. pi = min(1/2, target/(patients of the feature still to come)), with
 //! target(all) = max(ceil(ln n / epsilon), floor((all half/n)^(1-alpha)))/2 and all = N n/c.
 //!
 //! # The estimate
-//! A window that enters at c has n_a outcomes of arm a, the difference of means D and its variance V
-//! (noise included). With its weight W, fixed before the window began: k = sqrt(W/V), P += k D,
+//! A window that enters at c has n_a outcomes of arm a, the difference of means D and its variance
+//! V (noise included). With its weight W, fixed before the window began: k = sqrt(W/V), P += k D,
 //! Q += k, spent += W. The estimate is P/Q with standard error sqrt(spent)/Q: the inverse-normal
-//! combination of adaptive trials (Lehmacher and Wassmer 1999; Bauer and Koehne 1994). Given the past,
-//! (D - effect)/sqrt(V) is about standard normal, and weights depend on the past and on the moment of
-//! the close only, so (P - effect Q)/sqrt(spent) is about standard normal.
+//! combination of adaptive trials (Lehmacher and Wassmer 1999; Bauer and Koehne 1994). Given the
+//! past, (D - effect)/sqrt(V) is about standard normal, and weights depend on the past and on the
+//! moment of the close only, so (P - effect Q)/sqrt(spent) is about standard normal.
 //! A late fair-coin window of a settled feature enters beside the biased one if it holds enough
 //! outcomes, the weight split in proportion 1/V; otherwise its cells only join the ledger.
 //!
 //! Readings of the design where its description leaves a choice:
-//! 1. W is a function of the ledger before the look, of c', spent and c+, the first planned count in
-//!    which the feature takes part (n if there is none). A feature that was left out has one window
-//!    from c' to c. At a close before c+, W is multiplied by (c - c')/(c+ - c').
+//! 1. W is a function of the ledger before the look, of c', spent and c+, the first planned count
+//!    in which the feature takes part (n if there is none). A feature that was left out has one
+//!    window from c' to c. At a close before c+, W is multiplied by (c - c')/(c+ - c').
 //! 2. A settled feature's W is (1 - spent)(c+ - c')/(n - c'): its part of the patients left. In
 //!    `uniform` W is (c+ - c')/n.
 //! 3. Both windows of a settled feature join the ledger before either is compared.
@@ -51,16 +51,16 @@
 //!
 //! # Privacy: epsilon-differentially private, delta = 0
 //! Neighbours are two trials that differ in everything about one patient t - feature, arm, outcome,
-//! recorded or lost - while requests come at the same moments. The adversary sees every arm but t's,
-//! every acknowledgement and the whole ledger after every look, which is more than any reply holds.
-//! Fix the ledger up to some look and every arm but t's. Then the count of the next look, the features
-//! that take part in it, pi, the leading arms and the law of every coin are the same in both trials,
-//! and raw windows differ only by t's contribution: amounts that add up to uY removed from one window
-//! of one feature, and the like added to one window, perhaps of another feature that is read at
-//! another look. Draws of rate epsilon/(2uY) on every cell bound the likelihood ratio of the first
-//! by e^(epsilon/2) and of the second by e^(epsilon/2). All other windows have equal laws. Multiply
-//! over looks; mixing over t's hidden arm cannot exceed the worst pair of arms; what is computed from
-//! the ledger cannot add to this.
+//! recorded or lost - while requests come at the same moments. The adversary sees every arm but
+//! t's, every acknowledgement and the whole ledger after every look, which is more than any reply
+//! holds. Fix the ledger up to some look and every arm but t's. Then the count of the next look,
+//! the features that take part in it, pi, the leading arms and the law of every coin are the same
+//! in both trials, and raw windows differ only by t's contribution: amounts that add up to uY
+//! removed from one window of one feature, and the like added to one window, perhaps of another
+//! feature that is read at another look. Draws of rate epsilon/(2uY) on every cell bound the
+//! likelihood ratio of the first by e^(epsilon/2) and of the second by e^(epsilon/2). All other
+//! windows have equal laws. Multiply over looks; mixing over t's hidden arm cannot exceed the worst
+//! pair of arms; what is computed from the ledger cannot add to this.
 //!
 //! The argument needs: one outcome a patient, ever; no output that reads a window; noise in every
 //! cell of a window that is read, with or without patients; draws that are never clamped or used
@@ -164,8 +164,10 @@ impl LedgerDesign {
             let here = all * (planned - since) / self.patients / 2.0;
             let rest = all * (self.patients - planned) / self.patients;
             let trailing = f64::min(self.target(all), rest / 2.0);
-            let (here, rest) =
-                (self.measure.precision(here, here), self.measure.precision(trailing, rest - trailing));
+            let (here, rest) = (
+                self.measure.precision(here, here),
+                self.measure.precision(trailing, rest - trailing),
+            );
             left * here / (here + rest)
         };
         weight * (f64::from(look.count) - since) / (planned - since)
@@ -227,10 +229,16 @@ impl Design for LedgerDesign {
         }
     }
 
-    /// Windows of the features that take part join their ledgers and estimates, and features settle.
-    /// Noise is drawn for the features of the next planned look first, then, at a close that comes
-    /// before it, for the others: the order does not depend on what was drawn ahead.
-    fn look(&self, features: &mut [AnyFeature], plan: &Plan, look: &Look, chance: &mut impl Chance) {
+    /// Windows of the features that take part join their ledgers and estimates, and features
+    /// settle. Noise is drawn for the features of the next planned look first, then, at a close
+    /// that comes before it, for the others: the order does not depend on what was drawn ahead.
+    fn look(
+        &self,
+        features: &mut [AnyFeature],
+        plan: &Plan,
+        look: &Look,
+        chance: &mut impl Chance,
+    ) {
         let upcoming = look.upcoming(plan);
         for part in [&upcoming, look] {
             for feature in each(features) {

@@ -1,5 +1,5 @@
-//! The state of one feature of `interim` and `uniform`: two windows of raw cells, the noisy ledger and
-//! the estimate. What they mean is said in [`super::interim`].
+//! The state of one feature of `interim` and `uniform`: two windows of raw cells, the noisy ledger
+//! and the estimate. What they mean is said in [`super::interim`].
 
 use super::cells::{Cells, MAX_CELLS_BYTES, Unit};
 use super::comparison::Difference;
@@ -73,7 +73,9 @@ impl Feature {
         let heads = chance.biased_coin(self.share());
         match self.leading {
             None => Choice { arm: Arm::from_bit(heads), mark: false },
-            Some(leading) => Choice { arm: if heads { leading.other() } else { leading }, mark: true },
+            Some(leading) => {
+                Choice { arm: if heads { leading.other() } else { leading }, mark: true }
+            }
         }
     }
 
@@ -185,7 +187,8 @@ impl Feature {
     /// The effect, once a window has entered.
     pub fn estimate(&self, design: &LedgerDesign) -> Option<Estimate> {
         let outcomes = f64::max(design.measure.count(self.ledger.sums()), 0.0);
-        (self.q > 0.0).then(|| Estimate::new(self.p / self.q, libm::sqrt(self.spent) / self.q, outcomes))
+        (self.q > 0.0)
+            .then(|| Estimate::new(self.p / self.q, libm::sqrt(self.spent) / self.q, outcomes))
     }
 
     /// Bytes of the tally under a plan.
@@ -207,7 +210,8 @@ impl Feature {
 
     pub fn decode_tally(&mut self, unit: Unit, bytes: &[u8]) -> Option<()> {
         let mut bytes = Reader(bytes);
-        (self.fair, self.biased) = (Cells::decode(unit, &mut bytes)?, Cells::decode(unit, &mut bytes)?);
+        (self.fair, self.biased) =
+            (Cells::decode(unit, &mut bytes)?, Cells::decode(unit, &mut bytes)?);
         let [masked @ 0..=3] = bytes.take()? else { return None };
         (self.fair_masked, self.biased_masked) = (masked & 1 == 1, masked & 2 == 2);
         Some(())

@@ -7,8 +7,8 @@
 //! * an arm is chosen from the feature's state and [`crate::chance::Chance`] alone;
 //! * every outcome is folded into sums at once; no design keeps the outcome of one patient.
 //!
-//! [`Design`] is what a design does; [`AnyDesign`] is the only place where designs are told apart, and
-//! `paired!` the only one where a design meets the state of a feature.
+//! [`Design`] is what a design does; [`AnyDesign`] is the only place where designs are told apart,
+//! and `paired!` the only one where a design meets the state of a feature.
 
 pub(crate) mod cells;
 mod comparison;
@@ -68,7 +68,8 @@ impl Arm {
         }
     }
 
-    /// This arm's entry of a pair. Found by its place: a branch on a random arm is mispredicted every other time.
+    /// This arm's entry of a pair. Found by its place: a branch on a random arm is mispredicted
+    /// every other time.
     #[allow(clippy::indexing_slicing, reason = "0 or 1, in a pair")]
     pub(crate) const fn of<T: Copy>(self, pair: [T; 2]) -> T {
         pair[self.index()]
@@ -235,7 +236,10 @@ pub(crate) trait Design {
 
 /// The design of a trial, with the constants of its plan.
 #[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "one a trial, in static memory; there is no heap to box into")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one a trial, in static memory; there is no heap to box into"
+)]
 #[repr(u8)]
 pub(crate) enum AnyDesign {
     Conse(Conse),
@@ -294,7 +298,12 @@ impl AnyDesign {
     }
 
     #[inline(always)]
-    pub fn choose(&self, feature: &mut AnyFeature, half: Half, chance: &mut impl Chance) -> Option<Choice> {
+    pub fn choose(
+        &self,
+        feature: &mut AnyFeature,
+        half: Half,
+        chance: &mut impl Chance,
+    ) -> Option<Choice> {
         paired!(self, feature, |d, f| d.choose(f, half, chance))
     }
 
@@ -311,7 +320,13 @@ impl AnyDesign {
         paired!(self, feature, |d, f| d.record(f, plan, half, choice, y, chance))
     }
 
-    pub fn look(&self, features: &mut [AnyFeature], plan: &Plan, look: &Look, chance: &mut impl Chance) {
+    pub fn look(
+        &self,
+        features: &mut [AnyFeature],
+        plan: &Plan,
+        look: &Look,
+        chance: &mut impl Chance,
+    ) {
         any!(self, |d| d.look(features, plan, look, chance));
     }
 

@@ -1,8 +1,8 @@
 //! When the looks of `interim` and `uniform` fall, as a function of the plan alone.
 //!
 //! Counts are of *resolved* patients: outcome recorded or declared lost. With n patients and
-//! half = floor(n/2), `interim` looks at half, at 5/8 of it, 5/8 of that and so on down to 80 patients
-//! a feature (at half in any case). Both designs look at K planned reports,
+//! half = floor(n/2), `interim` looks at half, at 5/8 of it, 5/8 of that and so on down to 80
+//! patients a feature (at half in any case). Both designs look at K planned reports,
 //! half + floor((n - half) i / (K+1)) for i = 1..=K, and at the close. Looks that fall on the same
 //! count, which only happens in tiny trials, are one look.
 

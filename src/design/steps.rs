@@ -23,7 +23,11 @@ impl Epoch {
         let log16 = libm::log(16.0 * n * e * e);
         let log8 = libm::log(8.0 * n * e * e);
         let length = f64::max(32.0 * log16 / (gap * gap), 8.0 * log8 / (epsilon * gap)) + 1.0;
-        Self { length, radius: libm::sqrt(log16 / (2.0 * length)), noise: 2.0 * log8 / (length * epsilon) }
+        Self {
+            length,
+            radius: libm::sqrt(log16 / (2.0 * length)),
+            noise: 2.0 * log8 / (length * epsilon),
+        }
     }
 }
 

@@ -81,13 +81,17 @@ struct Tests {
 }
 
 impl Tests {
-    const NEW: Self = Self { last: 0, repeats: 0, reference: 0, seen: 0, same: 0, ones: 0, zeros: 0 };
+    const NEW: Self =
+        Self { last: 0, repeats: 0, reference: 0, seen: 0, same: 0, ones: 0, zeros: 0 };
 
     /// Takes a sample; `false` if a test fails.
     fn pass(&mut self, sample: u8) -> bool {
         // The very first sample starts a run of one.
-        self.repeats =
-            if self.repeats > 0 && sample == self.last { self.repeats.saturating_add(1) } else { 1 };
+        self.repeats = if self.repeats > 0 && sample == self.last {
+            self.repeats.saturating_add(1)
+        } else {
+            1
+        };
         self.last = sample;
 
         if self.seen == 0 {
@@ -213,13 +217,16 @@ mod tests {
     fn a_seed_depends_on_every_sample() {
         let seed = |old: &[u8], samples, flip: usize| {
             let spoil = move |i: usize, byte: u8| Some(if i == flip { byte ^ 1 } else { byte });
-            Monitored::new(Spoilt(Xoshiro256PlusPlus::seed_from_u64(1), 0, spoil)).seed(old, samples)
+            Monitored::new(Spoilt(Xoshiro256PlusPlus::seed_from_u64(1), 0, spoil))
+                .seed(old, samples)
         };
         let first = seed(b"", START_SAMPLES, 0).unwrap();
         assert_eq!(seed(b"", START_SAMPLES, 0), Ok(first));
-        for other in
-            [seed(b"x", START_SAMPLES, 0), seed(b"", START_SAMPLES, 1), seed(b"", START_SAMPLES, 1024)]
-        {
+        for other in [
+            seed(b"x", START_SAMPLES, 0),
+            seed(b"", START_SAMPLES, 1),
+            seed(b"", START_SAMPLES, 1024),
+        ] {
             assert_ne!(other, Ok(first));
         }
     }

@@ -46,7 +46,9 @@ use core::ops::DerefMut;
 use crate::journal::{Journal, JournalFlash, MountError};
 use crate::plan::Design;
 use crate::trial::Phase;
-use crate::wire::{self, Hello, Line, NextLook, Refusal, Reply, Request, Restart, State, Status, Stored};
+use crate::wire::{
+    self, Hello, Line, NextLook, Refusal, Reply, Request, Restart, State, Status, Stored,
+};
 use auth::{Evidence, Session};
 use generator::{Generator, Seeded};
 use health::{Entropy, Monitored, START_SAMPLES};
@@ -107,8 +109,8 @@ pub struct Device<S, F, E, G = Generator> {
     trouble: Option<Trouble>,
 }
 
-/// Hands a reply and its line to `out`. Not inlined: while a request is carried out, the stack has no
-/// room for the line.
+/// Hands a reply and its line to `out`. Not inlined: while a request is carried out, the stack has
+/// no room for the line.
 #[inline(never)]
 fn send(reply: &Reply<'_>, out: &mut impl FnMut(&Reply<'_>, &[u8])) {
     let mut line = Line::new();
@@ -159,7 +161,9 @@ where
         let mounted = self.journal.recover(&mut *self.state);
         self.trouble = match (mounted, self.state.foreign()) {
             (_, Some(version)) => Some(Trouble::Foreign(Stored::State(version))),
-            (Err(MountError::OtherFormat(format)), _) => Some(Trouble::Foreign(Stored::Journal(format))),
+            (Err(MountError::OtherFormat(format)), _) => {
+                Some(Trouble::Foreign(Stored::Journal(format)))
+            }
             (Ok(()), None) if self.state.finish() => None,
             _ => Some(Trouble::Fault),
         };
@@ -261,13 +265,16 @@ where
             return Err(Refusal::Checksum { got: None, expected: wire::checksum(line) });
         }
         self.checksums_required = opened.has_checksum;
-        // Every request voids the nonce; commands that take a proof read it first. (Only they copy nonce and proof,
-        // which would be a tenth of the work of an `ASSIGN` on the Cortex-M0.)
+        // Every request voids the nonce; commands that take a proof read it first. (Only they copy
+        // nonce and proof, which would be a tenth of the work of an `ASSIGN` on the
+        // Cortex-M0.)
         let nonce = if request.is_custodians() { self.session.take_nonce() } else { None };
         self.session.void_nonce();
         let evidence = || Evidence { text, proof, nonce };
         match request {
-            Request::Assign { patient, feature, tag } => self.ready()?.assign(patient, feature, tag),
+            Request::Assign { patient, feature, tag } => {
+                self.ready()?.assign(patient, feature, tag)
+            }
             Request::Outcome { patient, y } => self.ready()?.record_outcome(patient, Some(y)),
             Request::Lost { patient } => self.ready()?.record_outcome(patient, None),
             Request::Hello => Ok(Reply::Hello(self.hello())),

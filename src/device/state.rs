@@ -38,7 +38,8 @@ const PROGRESS: u16 = 2;
 const TALLIES: u16 = 3;
 const PLAN_PART_BYTES: usize = 1 + size_of::<TrialName>() + PLAN_BYTES;
 
-const _: () = assert!(MAX_PART_BYTES <= MAX_PART && CUSTODY_BYTES <= MAX_PART && PLAN_PART_BYTES <= MAX_PART);
+const _: () =
+    assert!(MAX_PART_BYTES <= MAX_PART && CUSTODY_BYTES <= MAX_PART && PLAN_PART_BYTES <= MAX_PART);
 const _: () = assert!(WAITING_BYTES <= MAX_SHORT_PART);
 
 /// Parts that the plan has and whose last value read from flash was absent; features one bit each.
@@ -86,7 +87,10 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
     const WAITING: u16 = TALLIES + 2 * M as u16;
 
     /// The state of a device fresh from the factory.
-    #[allow(clippy::declare_interior_mutable_const, reason = "a start value, copied into its place once")]
+    #[allow(
+        clippy::declare_interior_mutable_const,
+        reason = "a start value, copied into its place once"
+    )]
     pub const BLANK: Self = Self {
         custody: Custody::NEW,
         name: None,
@@ -225,7 +229,8 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
             self.foreign = Some(version);
             return Some(());
         }
-        let name = TrialName { id: TrialId(take(&mut bytes)?), file: FileDigest(take(&mut bytes)?) };
+        let name =
+            TrialName { id: TrialId(take(&mut bytes)?), file: FileDigest(take(&mut bytes)?) };
         self.trial.restart(Plan::decode(&take(&mut bytes)?)?).ok()?;
         self.name = Some(name);
         Some(())
@@ -291,7 +296,9 @@ impl<const M: usize, const U: usize> Parts for DeviceState<M, U> {
             (_, None) => Some(()),
             (_, Some(_)) => match (Self::part(key), bytes) {
                 (part @ Part::Waiting(_), []) => self.trial.decode_part(part, &[0; WAITING_BYTES]),
-                (Part::Tally(j) | Part::Ledger(j), []) if j >= self.trial.plan().features() => Some(()),
+                (Part::Tally(j) | Part::Ledger(j), []) if j >= self.trial.plan().features() => {
+                    Some(())
+                }
                 (part, _) => {
                     self.note(part, bytes.is_empty());
                     if bytes.is_empty() { Some(()) } else { self.trial.decode_part(part, bytes) }

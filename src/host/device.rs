@@ -92,7 +92,8 @@ fn serve(args: &DeviceArgs) -> Result<(), String> {
         signal_hook::flag::register(signal, Arc::clone(&stop))
             .map_err(|error| format!("signals: {error}"))?;
     }
-    let flash = Flash::in_file(&args.flash, args.pages.into()).map_err(|error| error.to_string())?;
+    let flash =
+        Flash::in_file(&args.flash, args.pages.into()).map_err(|error| error.to_string())?;
     let mut server = Server { board: VirtualBoard::new(flash), stop };
     if args.stdio {
         let end = server.converse(io::stdin().as_fd(), io::stdout().as_fd(), None);
@@ -105,7 +106,8 @@ fn serve(args: &DeviceArgs) -> Result<(), String> {
         announce(path);
         return server.converse_in_turn(&listener).map_err(at);
     }
-    let (line, _peer, path) = pseudo_terminal().map_err(|error| format!("pseudo-terminal: {error}"))?;
+    let (line, _peer, path) =
+        pseudo_terminal().map_err(|error| format!("pseudo-terminal: {error}"))?;
     let _removed = match &args.link {
         Some(link) => {
             point(link, &path).map_err(|error| format!("link {}: {error}", link.display()))?;
@@ -245,18 +247,21 @@ fn pseudo_terminal() -> io::Result<(OwnedFd, File, PathBuf)> {
 /// Listens on a socket that only the caller can use; one that a dead process left behind is
 /// replaced.
 fn listen(path: &Path) -> io::Result<UnixListener> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let found = fs::metadata(folder)?;
     let (owner, mode) = (found.uid(), found.mode());
     let trusted = owner == 0 || owner == geteuid().as_raw();
     // In a folder with the sticky bit, as /tmp, nobody can remove what belongs to another.
     if !trusted || mode & 0o022 != 0 && mode & 0o1000 == 0 {
-        let text = format!("others can write to its folder {}; choose one of your own", folder.display());
+        let text =
+            format!("others can write to its folder {}; choose one of your own", folder.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
     }
     let left_over = fs::symlink_metadata(path)
         .is_ok_and(|found| found.file_type().is_socket() && found.uid() == geteuid().as_raw())
-        && UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+        && UnixStream::connect(path)
+            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
     if left_over {
         fs::remove_file(path)?;
     }
@@ -270,7 +275,10 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
 /// Makes `link` lead to `path`, in one step; nothing but a link is ever replaced.
 fn point(link: &Path, path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(link).is_ok_and(|found| !found.file_type().is_symlink()) {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is something else than a link"));
+        return Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            "there is something else than a link",
+        ));
     }
     let mut beside = link.as_os_str().to_owned();
     beside.push(format!(".{}", std::process::id()));

@@ -1,9 +1,10 @@
-//! `equipoise device` on Windows: a [`VirtualBoard`] on a flash file behind a TCP port of this machine.
+//! `equipoise device` on Windows: a [`VirtualBoard`] on a flash file behind a TCP port of this
+//! machine.
 //!
 //! The port is open to every program of this machine and to no other machine. Terminals use it as
-//! `--port tcp:PORT`; they may come and go, one at a time, and a line that the last one had begun is
-//! forgotten. Ctrl-C ends the device between two requests; any other end is a power cut, which the
-//! flash file survives.
+//! `--port tcp:PORT`; they may come and go, one at a time, and a line that the last one had begun
+//! is forgotten. Ctrl-C ends the device between two requests; any other end is a power cut, which
+//! the flash file survives.
 
 use crate::prelude::*;
 use std::io::{self, Read as _, Write as _};
@@ -57,7 +58,8 @@ fn serve(args: &DeviceArgs) -> Result<(), String> {
         signal_hook::flag::register(signal, Arc::clone(&stop))
             .map_err(|error| format!("signals: {error}"))?;
     }
-    let flash = Flash::in_file(&args.flash, args.pages.into()).map_err(|error| error.to_string())?;
+    let flash =
+        Flash::in_file(&args.flash, args.pages.into()).map_err(|error| error.to_string())?;
     let mut board = VirtualBoard::new(flash);
     let at = |error| format!("TCP port {}: {error}", args.tcp);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.tcp)).map_err(at)?;
@@ -97,7 +99,9 @@ fn converse(board: &mut VirtualBoard, mut line: TcpStream, stop: &AtomicBool) ->
         let count = match line.read(&mut bytes) {
             Ok(0) => return Ok(()),
             Ok(count) => count,
-            Err(error) if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) =>
+            {
                 continue;
             }
             Err(error) => return Err(error),

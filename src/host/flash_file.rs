@@ -35,7 +35,11 @@ impl fmt::Display for FileError {
         match self {
             Self::File(path, error) => write!(f, "flash file {}: {error}", path.display()),
             Self::InUse(path) => {
-                write!(f, "flash file {} is in use by another device; one file, one device", path.display())
+                write!(
+                    f,
+                    "flash file {} is in use by another device; one file, one device",
+                    path.display()
+                )
             }
             Self::Refused(path, reason) => write!(f, "flash file {} {reason}", path.display()),
         }
@@ -60,11 +64,12 @@ impl FlashFile {
     pub fn open(path: &Path, length: u64) -> Result<Self, FileError> {
         let failed = |error| FileError::File(path.to_path_buf(), error);
         match fs::symlink_metadata(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => create(path, length).map_err(failed)?,
-            Err(error) => return Err(failed(error)),
-            Ok(found) => {
-                os::private(&found).map_err(|reason| FileError::Refused(path.to_path_buf(), reason))?
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                create(path, length).map_err(failed)?
             }
+            Err(error) => return Err(failed(error)),
+            Ok(found) => os::private(&found)
+                .map_err(|reason| FileError::Refused(path.to_path_buf(), reason))?,
         }
         // The file may have been replaced since: a link is not followed, a pipe does not block.
         let mut options = OpenOptions::new();
@@ -75,7 +80,9 @@ impl FlashFile {
         })?;
         let length = file.metadata().map_err(failed)?.len();
         let opened = Self { file, path: path.to_path_buf(), length };
-        opened.check().map_err(|error| FileError::Refused(path.to_path_buf(), error.to_string()))?;
+        opened
+            .check()
+            .map_err(|error| FileError::Refused(path.to_path_buf(), error.to_string()))?;
         Ok(opened)
     }
 
@@ -134,7 +141,8 @@ fn create(path: &Path, length: u64) -> io::Result<()> {
     beside.push(format!(".{}.new", std::process::id()));
     let beside = PathBuf::from(beside);
     let written = (|| {
-        let mut file = os::owner_only(OpenOptions::new().write(true).create_new(true)).open(&beside)?;
+        let mut file =
+            os::owner_only(OpenOptions::new().write(true).create_new(true)).open(&beside)?;
         let page = [0xFF; 4096];
         let mut left = length;
         while left > 0 {

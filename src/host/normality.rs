@@ -3,11 +3,11 @@
 //! Every error is divided by the standard deviation that the estimate should have. A trial of T
 //! fair-coin patients has about T/2 in each arm, so the difference of means has variance
 //! 2 (s0^2 + s1^2)/T, plus the noise where there is some; the published theorem has half of that.
-//! `conse` and `dp-conse` are divided by our figure, with the true s0 and s1; `interim` and `uniform`
-//! by the standard error that they report. The quotients should be standard normal.
+//! `conse` and `dp-conse` are divided by our figure, with the true s0 and s1; `interim` and
+//! `uniform` by the standard error that they report. The quotients should be standard normal.
 //!
-//! The Kolmogorov-Smirnov figure is the largest distance between the two distribution functions; its
-//! p-value is the asymptotic one. (Computed here: thirty lines, no crate needed.)
+//! The Kolmogorov-Smirnov figure is the largest distance between the two distribution functions;
+//! its p-value is the asymptotic one. (Computed here: thirty lines, no crate needed.)
 
 use crate::prelude::*;
 use std::fmt::Write;
@@ -41,7 +41,8 @@ pub struct Errors {
     pub name: String,
     /// In increasing order.
     pub sorted: Vec<f64>,
-    /// Mean of T (error)^2 less T (noise), over (s0^2 + s1^2); only for fair-coin trials of T patients.
+    /// Mean of T (error)^2 less T (noise), over (s0^2 + s1^2); only for fair-coin trials of T
+    /// patients.
     pub factor: Option<f64>,
 }
 
@@ -66,16 +67,19 @@ impl Errors {
             let variance = if matches!(scenario.plan.design(), Design::Interim | Design::Uniform) {
                 reported
             } else {
-                // The designs of the paper report 1/T for the outcomes, the most there can be, plus the noise.
+                // The designs of the paper report 1/T for the outcomes, the most there can be, plus
+                // the noise.
                 let (length, noise) = (estimate.patients, reported - 1.0 / estimate.patients);
-                let [zero, one] = Arm::BOTH.map(|arm| instance.variance(j, arm, scenario.plan.scale()));
+                let [zero, one] =
+                    Arm::BOTH.map(|arm| instance.variance(j, arm, scenario.plan.scale()));
                 factors.push(length * (error * error - noise) / (zero + one));
                 2.0 * (zero + one) / length + noise
             };
             sorted.push(error / variance.sqrt());
         }
         sorted.sort_by(f64::total_cmp);
-        let factor = (!factors.is_empty()).then(|| factors.iter().sum::<f64>() / factors.len() as f64);
+        let factor =
+            (!factors.is_empty()).then(|| factors.iter().sum::<f64>() / factors.len() as f64);
         Ok(Self { name: scenario.name(), sorted, factor })
     }
 
@@ -131,7 +135,13 @@ pub fn run(args: &Args) -> Result<ExitCode, SimulateError> {
         };
         let plan = args.plan.plan(design)?;
         let (_, policy) = policy(name)?;
-        scenarios.push(Scenario { plan, policy, world: args.world.world(plan.features())?, runs, seed });
+        scenarios.push(Scenario {
+            plan,
+            policy,
+            world: args.world.world(plan.features())?,
+            runs,
+            seed,
+        });
     }
     let total = scenarios.iter().map(|s| u64::from(s.plan.patients()) * u64::from(runs)).sum();
     let bar = progress(total);

@@ -18,9 +18,10 @@ pub fn write_file(path: &Path, text: &str, force: bool) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let options = options.write(true).truncate(force).create(force).create_new(!force);
     let mut file = options.open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            io::Error::new(error.kind(), "the file exists and is not overwritten; --force overwrites it")
-        }
+        io::ErrorKind::AlreadyExists => io::Error::new(
+            error.kind(),
+            "the file exists and is not overwritten; --force overwrites it",
+        ),
         _ => error,
     })?;
     file.write_all(text.as_bytes())?;

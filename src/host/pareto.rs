@@ -1,15 +1,18 @@
 //! `equipoise pareto`: regret against error, what privacy costs, and what a rare feature costs.
 //!
-//! * `--over alpha`: the plane of regret and mean squared error, both logarithmic. One curve a design over alpha from 0 to
-//!   1, comparators as points, and two floors: no design that estimates from patients of a fair coin alone comes below
-//!   regret * MSE / M = gap (s0^2 + s1^2), and none below gap * s_bad^2, which a design reaches if every outcome of the
-//!   better arm counts and only those of the worse arm limit it.
-//! * `--over epsilon`: regret * MSE / M of the private designs against epsilon, with the others as reference.
-//! * `--over fmin`: the plane again, with the error of the worst feature as in the paper; one curve of the first design
-//!   for each number of patients of the rarest feature. The fewer, the shorter the curve.
+//! * `--over alpha`: the plane of regret and mean squared error, both logarithmic. One curve a
+//!   design over alpha from 0 to 1, comparators as points, and two floors: no design that estimates
+//!   from patients of a fair coin alone comes below regret * MSE / M = gap (s0^2 + s1^2), and none
+//!   below gap * s_bad^2, which a design reaches if every outcome of the better arm counts and only
+//!   those of the worse arm limit it.
+//! * `--over epsilon`: regret * MSE / M of the private designs against epsilon, with the others as
+//!   reference.
+//! * `--over fmin`: the plane again, with the error of the worst feature as in the paper; one curve
+//!   of the first design for each number of patients of the rarest feature. The fewer, the shorter
+//!   the curve.
 //!
-//! For features that differ, a floor is taken over the best split of regret among them: with c_j the floor of feature j it is
-//! the square of the mean of sqrt(c_j) (Cauchy-Schwarz).
+//! For features that differ, a floor is taken over the best split of regret among them: with c_j
+//! the floor of feature j it is the square of the mean of sqrt(c_j) (Cauchy-Schwarz).
 //!
 //! `--out FILE.csv` writes the numbers instead of a picture.
 
@@ -78,7 +81,8 @@ impl Args {
         let args = PlanArgs { alpha: alpha.into(), epsilon: epsilon.into(), ..self.plan.clone() };
         let plan = args.plan(design)?;
         let (runs, seed) = (self.world.runs()?, self.world.seed()?);
-        let scenario = Scenario { plan, policy, world: self.world.world(plan.features())?, runs, seed };
+        let scenario =
+            Scenario { plan, policy, world: self.world.world(plan.features())?, runs, seed };
         scenario.check().map(|()| scenario)
     }
 
@@ -94,26 +98,43 @@ impl Args {
             Over::Alpha => {
                 for name in designs.iter().filter(|name| has_alpha(name)) {
                     for value in ALPHAS {
-                        points.push((name.clone(), value.into(), self.scenario(name, value, epsilon)?));
+                        points.push((
+                            name.clone(),
+                            value.into(),
+                            self.scenario(name, value, epsilon)?,
+                        ));
                     }
                 }
                 for name in designs.iter().filter(|name| !has_alpha(name)).chain(&comparators) {
-                    points.push((name.clone(), String::new(), self.scenario(name, alpha, epsilon)?));
+                    points.push((
+                        name.clone(),
+                        String::new(),
+                        self.scenario(name, alpha, epsilon)?,
+                    ));
                 }
             }
             Over::Epsilon => {
                 for name in designs.iter().filter(|name| *name != "conse") {
                     for value in EPSILONS {
-                        points.push((name.clone(), value.into(), self.scenario(name, alpha, value)?));
+                        points.push((
+                            name.clone(),
+                            value.into(),
+                            self.scenario(name, alpha, value)?,
+                        ));
                     }
                 }
                 for name in designs.iter().filter(|name| *name == "conse").chain(&comparators) {
-                    points.push((name.clone(), String::new(), self.scenario(name, alpha, epsilon)?));
+                    points.push((
+                        name.clone(),
+                        String::new(),
+                        self.scenario(name, alpha, epsilon)?,
+                    ));
                 }
             }
             Over::Fmin => {
-                let name =
-                    designs.first().ok_or_else(|| SimulateError::value("designs", "", "one at least"))?;
+                let name = designs
+                    .first()
+                    .ok_or_else(|| SimulateError::value("designs", "", "one at least"))?;
                 for rarity in RARITIES {
                     for value in ALPHAS {
                         let mut scenario = self.scenario(name, value, epsilon)?;
@@ -140,7 +161,8 @@ impl Args {
 pub fn run(args: &Args) -> Result<ExitCode, SimulateError> {
     check_name(&args.out)?;
     let points = args.points()?;
-    let total = points.iter().map(|(_, _, s)| u64::from(s.plan.patients()) * u64::from(s.runs)).sum();
+    let total =
+        points.iter().map(|(_, _, s)| u64::from(s.plan.patients()) * u64::from(s.runs)).sum();
     let bar = progress(total);
     let measured = args.world.on_threads(|| {
         let measure = |(series, value, scenario): (String, String, Scenario)| {
@@ -228,17 +250,20 @@ fn chart(args: &Args, measured: &[Measured]) -> Chart {
     };
     let sizes = format!("{} patients, {} features, {rates}", plan.patients(), plan.features());
     let runs = format!("{} runs", first.scenario.runs);
-    let ends = |m: &Measured| ["0", "1"].contains(&m.value.as_str()).then(|| format!("alpha {}", m.value));
+    let ends =
+        |m: &Measured| ["0", "1"].contains(&m.value.as_str()).then(|| format!("alpha {}", m.value));
     match args.over {
         Over::Alpha => {
             let mut series = series(measured, |m| {
                 let mse = m.summary.mse?;
-                let (at, error) = ([m.summary.regret.mean, mse.mean], [m.summary.regret.error, mse.error]);
+                let (at, error) =
+                    ([m.summary.regret.mean, mse.mean], [m.summary.regret.error, mse.error]);
                 let label = if m.series == "interim" { ends(m) } else { None };
                 Some(Point { at, error, label })
             });
             let drawn: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.at[0]).collect();
-            let (low, high) = drawn.iter().fold((f64::MAX, 0.0f64), |(l, h), x| (l.min(*x), h.max(*x)));
+            let (low, high) =
+                drawn.iter().fold((f64::MAX, 0.0f64), |(l, h), x| (l.min(*x), h.max(*x)));
             let names = ["floor, fair coins only", "floor, all outcomes of\nthe better arm count"];
             for (name, floor) in names.iter().zip(floors(&world.instance, plan.scale())) {
                 let on = |x: f64| Point { at: [x, floor * m / x], ..Point::default() };
@@ -247,7 +272,10 @@ fn chart(args: &Args, measured: &[Measured]) -> Chart {
             }
             Chart {
                 title: "The trade between regret and error, alpha from 0 to 1".into(),
-                subtitle: format!("{sizes}, epsilon {}, {runs}; bars: 1 standard error", plan.epsilon()),
+                subtitle: format!(
+                    "{sizes}, epsilon {}, {runs}; bars: 1 standard error",
+                    plan.epsilon()
+                ),
                 axes: [
                     Axis { name: "regret (outcomes lost in a trial)", log: true },
                     Axis { name: "mean squared error of the effect", log: true },
@@ -259,7 +287,11 @@ fn chart(args: &Args, measured: &[Measured]) -> Chart {
             let mut series = series(measured, |m| {
                 let product = m.summary.product?;
                 let epsilon = m.scenario.plan.epsilon().to_f64();
-                Some(Point { at: [epsilon, product.mean], error: [0.0, product.error], label: None })
+                Some(Point {
+                    at: [epsilon, product.mean],
+                    error: [0.0, product.error],
+                    label: None,
+                })
             });
             for series in series.iter_mut().filter(|s| s.look == Look::Points) {
                 series.look = Look::Level;
@@ -267,7 +299,10 @@ fn chart(args: &Args, measured: &[Measured]) -> Chart {
             }
             Chart {
                 title: "What privacy costs".into(),
-                subtitle: format!("{sizes}, alpha {}, {runs}; bars: 1 standard error", plan.alpha()),
+                subtitle: format!(
+                    "{sizes}, alpha {}, {runs}; bars: 1 standard error",
+                    plan.alpha()
+                ),
                 axes: [
                     Axis { name: "epsilon (privacy loss of one patient)", log: true },
                     Axis { name: "regret x MSE / features", log: true },
@@ -276,7 +311,10 @@ fn chart(args: &Args, measured: &[Measured]) -> Chart {
             }
         }
         Over::Fmin => Chart {
-            title: format!("What a rare feature costs: {}, alpha from 0 to 1", first.scenario.name()),
+            title: format!(
+                "What a rare feature costs: {}, alpha from 0 to 1",
+                first.scenario.name()
+            ),
             subtitle: format!("{sizes}, epsilon {}, {runs}", plan.epsilon()),
             axes: [
                 Axis { name: "regret (outcomes lost in a trial)", log: true },

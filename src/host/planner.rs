@@ -1,18 +1,20 @@
 //! `equipoise plan`: the least epsilon, and an alpha, that reach what is wanted.
 //!
-//! Wanted is a mean width of the 95 % intervals (`--width`, at most), a share of the patients on the better arm
-//! (`--better`, at least), or both. Every candidate is simulated with the same patients, in a world where all features
-//! have the same baseline and effect. Width and share both grow with alpha, and both wishes get easier with epsilon, so
-//! each is found by halving a ladder of round values:
+//! Wanted is a mean width of the 95 % intervals (`--width`, at most), a share of the patients on
+//! the better arm (`--better`, at least), or both. Every candidate is simulated with the same
+//! patients, in a world where all features have the same baseline and effect. Width and share both
+//! grow with alpha, and both wishes get easier with epsilon, so each is found by halving a ladder
+//! of round values:
 //!
 //! * for an epsilon, the largest alpha that keeps the width, and the smallest that gives the share;
-//! * the least epsilon for which they meet. Of the alphas left, a wanted share takes the smallest (best estimate), a wanted
-//!   width alone the largest (most patients on the better arm).
+//! * the least epsilon for which they meet. Of the alphas left, a wanted share takes the smallest
+//!   (best estimate), a wanted width alone the largest (most patients on the better arm).
 //!
-//! The answer is printed with its operating characteristics and written as the trial file that `provision` takes. Two
-//! things are said plainly: that no epsilon on the ladder is enough (exit code 1, nothing is written), and that a
-//! trial is too small to adapt: fewer than half of the features would settle before half, or hardly more patients than
-//! with fair coins get the better one.
+//! The answer is printed with its operating characteristics and written as the trial file that
+//! `provision` takes. Two things are said plainly: that no epsilon on the ladder is enough (exit
+//! code 1, nothing is written), and that a trial is too small to adapt: fewer than half of the
+//! features would settle before half, or hardly more patients than with fair coins get the better
+//! one.
 
 use crate::prelude::*;
 use std::fmt::Write;
@@ -21,14 +23,16 @@ use std::process::ExitCode;
 
 use super::output::write_file as write_new;
 use super::simulate::command::write as write_file;
-use super::simulate::{Arrivals, Delay, Instance, Lost, Scenario, SimulateError, Summary, run as simulate};
+use super::simulate::{
+    Arrivals, Delay, Instance, Lost, Scenario, SimulateError, Summary, run as simulate,
+};
 use super::terminal::trial_file::TrialFile;
 use crate::design::Arm;
 use crate::plan::{Key, Plan, PlanError, Ratio};
 
 const EPSILONS: [&str; 21] = [
-    "1/20", "1/10", "3/20", "1/5", "1/4", "3/10", "2/5", "1/2", "3/5", "4/5", "1", "5/4", "3/2", "2", "5/2",
-    "3", "4", "5", "6", "8", "10",
+    "1/20", "1/10", "3/20", "1/5", "1/4", "3/10", "2/5", "1/2", "3/5", "4/5", "1", "5/4", "3/2",
+    "2", "5/2", "3", "4", "5", "6", "8", "10",
 ];
 const ALPHAS: [&str; 9] = ["0", "1/8", "1/4", "3/8", "1/2", "5/8", "3/4", "7/8", "1"];
 /// Patients simulated for one candidate, and the limits of its runs.
@@ -145,8 +149,9 @@ fn first_good<T, E>(
 
 /// Simulates a scenario under another epsilon and alpha.
 fn candidate(base: &Scenario, epsilon: &str, alpha: &str) -> Result<Candidate, SimulateError> {
-    let ratio =
-        |key, text: &str| text.parse::<Ratio>().map_err(|_| SimulateError::Plan(PlanError::Missing(key)));
+    let ratio = |key, text: &str| {
+        text.parse::<Ratio>().map_err(|_| SimulateError::Plan(PlanError::Missing(key)))
+    };
     let mut parameters = base.plan.parameters();
     parameters.epsilon = ratio(Key::Epsilon, epsilon)?;
     parameters.alpha = ratio(Key::Alpha, alpha)?;
@@ -156,7 +161,11 @@ fn candidate(base: &Scenario, epsilon: &str, alpha: &str) -> Result<Candidate, S
 }
 
 /// The best candidate of one epsilon, if one has all that is wanted.
-fn at_epsilon(base: &Scenario, wish: Wish, epsilon: &str) -> Result<Option<Candidate>, SimulateError> {
+fn at_epsilon(
+    base: &Scenario,
+    wish: Wish,
+    epsilon: &str,
+) -> Result<Option<Candidate>, SimulateError> {
     let wide = |c: &Candidate| wish.width.is_none_or(|width| c.width() <= width);
     if let Some(share) = wish.better {
         let found = first_good(&ALPHAS, |alpha| {
@@ -166,7 +175,9 @@ fn at_epsilon(base: &Scenario, wish: Wish, epsilon: &str) -> Result<Option<Candi
     }
     let mut falling = ALPHAS;
     falling.reverse();
-    let found = first_good(&falling, |alpha| candidate(base, epsilon, alpha).map(|c| wide(&c).then_some(c)))?;
+    let found = first_good(&falling, |alpha| {
+        candidate(base, epsilon, alpha).map(|c| wide(&c).then_some(c))
+    })?;
     Ok(found.map(|(_, c)| c))
 }
 
@@ -198,10 +209,16 @@ impl Args {
             number("effect", &self.effect, "not 0, and baseline + effect in 0..=1")?,
         );
         if effect == 0.0 || !(0.0..=1.0).contains(&(baseline + effect)) {
-            return Err(SimulateError::value("effect", effect, "not 0, and baseline + effect in 0..=1"));
+            return Err(SimulateError::value(
+                "effect",
+                effect,
+                "not 0, and baseline + effect in 0..=1",
+            ));
         }
-        let seed =
-            self.seed.parse().map_err(|_| SimulateError::value("seed", &self.seed, "a whole number"))?;
+        let seed = self
+            .seed
+            .parse()
+            .map_err(|_| SimulateError::value("seed", &self.seed, "a whole number"))?;
         let runs = (PATIENTS_A_CANDIDATE / plan.patients()).clamp(RUNS.0, RUNS.1);
         let instance = Instance::same(plan.features(), baseline, baseline + effect);
         let mut base = Scenario::new(plan, instance, runs, seed);
@@ -227,7 +244,9 @@ impl Args {
             better: within("better", &self.better, "at least 0.5, below 1", 0.5..1.0)?,
         };
         if wish.width.is_none() && wish.better.is_none() {
-            return Err(SimulateError::Refused("say what is wanted: --width W, --better S or both".into()));
+            return Err(SimulateError::Refused(
+                "say what is wanted: --width W, --better S or both".into(),
+            ));
         }
         Ok(wish)
     }
@@ -235,7 +254,8 @@ impl Args {
     /// The trial file of a plan.
     fn trial_file(&self, plan: &Plan) -> Result<String, SimulateError> {
         let quoted = |text: &str| toml::Value::String(text.trim().into()).to_string();
-        let list = |names: Vec<String>| names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", ");
+        let list =
+            |names: Vec<String>| names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", ");
         let split = |names: &str| names.split(',').map(String::from).collect::<Vec<_>>();
         let names = match &self.names {
             Some(names) => split(names),
@@ -258,7 +278,8 @@ impl Args {
             plan.reports(),
             quoted(&self.question),
         );
-        // What is written must be taken by `provision`: a bad name is found here, not at the bedside.
+        // What is written must be taken by `provision`: a bad name is found here, not at the
+        // bedside.
         let file = self.out.as_deref().unwrap_or("TRIAL.toml");
         match TrialFile::parse(file, &text) {
             Ok(_) => Ok(text),
@@ -303,7 +324,8 @@ pub fn run(args: &Args) -> Result<ExitCode, SimulateError> {
 
 fn out_of_reach(base: &Scenario) -> Result<String, SimulateError> {
     let epsilon = EPSILONS[EPSILONS.len() - 1];
-    let [narrow, kind] = [ALPHAS[0], ALPHAS[ALPHAS.len() - 1]].map(|alpha| candidate(base, epsilon, alpha));
+    let [narrow, kind] =
+        [ALPHAS[0], ALPHAS[ALPHAS.len() - 1]].map(|alpha| candidate(base, epsilon, alpha));
     let (narrow, kind) = (narrow?, kind?);
     Ok(format!(
         "out of reach: even with epsilon {epsilon}, alpha 0 gives a width of {:.4} with {:.1} % on the better arm, alpha 1 a \
@@ -331,11 +353,17 @@ fn describe(base: &Scenario, found: &Candidate) -> Result<String, SimulateError>
     let rows = [
         ("mean width of the 95 % intervals", format!("{:.4}", found.width())),
         ("... of a uniform trial without privacy", format!("{uniform:.4}")),
-        ("intervals that hold the effect", format!("{:.1} %", percent(s.coverage.map_or(0.0, |f| f.mean)))),
+        (
+            "intervals that hold the effect",
+            format!("{:.1} %", percent(s.coverage.map_or(0.0, |f| f.mean))),
+        ),
         ("patients on the better arm", format!("{:.1} %", percent(found.better()))),
         ("features that settle before half", format!("{:.1} %", percent(s.dropped))),
         ("... for the worse arm", format!("{:.2} %", percent(s.wrong_drops))),
-        ("resolved patients to the first", s.first_drop.map_or("-".into(), |at| format!("{at:.0}"))),
+        (
+            "resolved patients to the first",
+            s.first_drop.map_or("-".into(), |at| format!("{at:.0}")),
+        ),
     ];
     for (name, value) in rows {
         let _ = writeln!(text, "{name:<40}{value:>10}");

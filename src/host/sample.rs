@@ -1,9 +1,11 @@
 //! `equipoise sample`: draws of the noise, so that anybody can test its law with other tools.
 //!
-//! The draws are those of a device, ChaCha20 included, from a seed: the same arguments give the same bytes. One draw a
-//! line or, with `--histogram`, lines `value count` in rising order, without the values that did not occur.
+//! The draws are those of a device, ChaCha20 included, from a seed: the same arguments give the
+//! same bytes. One draw a line or, with `--histogram`, lines `value count` in rising order, without
+//! the values that did not occur.
 //!
-//! Exit code 0 if all was written or the reader went away, 2 for a bad argument or an output that cannot be written.
+//! Exit code 0 if all was written or the reader went away, 2 for a bad argument or an output that
+//! cannot be written.
 
 use crate::prelude::*;
 use std::collections::BTreeMap;
@@ -69,7 +71,9 @@ fn whole(text: &str) -> Result<u64, String> {
 #[must_use]
 pub fn run(args: &Args) -> ExitCode {
     if args.law == Law::DiscreteLaplace && args.center.is_some() {
-        eprintln!("equipoise: --center is for --law lap-plus; discrete-laplace has its centre at 0");
+        eprintln!(
+            "equipoise: --center is for --law lap-plus; discrete-laplace has its centre at 0"
+        );
         return ExitCode::from(2);
     }
     match write(args, &mut BufWriter::with_capacity(1 << 16, io::stdout().lock())) {

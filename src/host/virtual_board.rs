@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 use std::{fmt, format, io, vec};
 
 use embedded_storage::nor_flash::{
-    ErrorType, MultiwriteNorFlash, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase, check_read,
-    check_write,
+    ErrorType, MultiwriteNorFlash, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase,
+    check_read, check_write,
 };
 
 use super::flash_file::{FileError, FlashFile};
@@ -34,8 +34,8 @@ pub const PAGE: usize = 4096;
 pub const PAGES: usize = 64;
 const WORD: usize = 4;
 
-/// The time of a refused line on a virtual device; a board answers once in 20 ms. Without it a program
-/// could try millions of tags a second.
+/// The time of a refused line on a virtual device; a board answers once in 20 ms. Without it a
+/// program could try millions of tags a second.
 pub const REFUSAL: Duration = Duration::from_millis(20);
 
 /// How many of these replies are refusals.
@@ -54,7 +54,11 @@ struct Image {
 }
 
 impl Image {
-    fn put(&mut self, from: usize, bytes: impl Iterator<Item = u8>) -> Result<(), NorFlashErrorKind> {
+    fn put(
+        &mut self,
+        from: usize,
+        bytes: impl Iterator<Item = u8>,
+    ) -> Result<(), NorFlashErrorKind> {
         let mut end = from;
         for (cell, byte) in self.cells[from..].iter_mut().zip(bytes) {
             *cell = byte;
@@ -62,9 +66,9 @@ impl Image {
         }
         self.dirty = true;
         match &self.file {
-            Some(file) => {
-                file.write(&self.cells[from..end], from as u64).map_err(|_| NorFlashErrorKind::Other)
-            }
+            Some(file) => file
+                .write(&self.cells[from..end], from as u64)
+                .map_err(|_| NorFlashErrorKind::Other),
             None => Ok(()),
         }
     }
@@ -107,7 +111,9 @@ impl Flash {
         }
         let flash = Self::new(cells, Some(file));
         if Journal::is_foreign(flash.clone()) != Ok(false) {
-            return Err(refused("holds something else than a device's flash; name another file".into()));
+            return Err(refused(
+                "holds something else than a device's flash; name another file".into(),
+            ));
         }
         Ok(flash)
     }
@@ -233,8 +239,10 @@ impl<const M: usize, const U: usize> VirtualBoard<M, U> {
     }
 
     fn boot(flash: Flash, seed: Option<u64>) -> Self {
-        let noise = seed.map_or(Noise::System, |seed| Noise::Seeded(Box::new(Repeatable::new(seed))));
-        let device = Device::new(Box::new(DeviceState::BLANK), flash.clone(), noise, Some(Restart::Power));
+        let noise =
+            seed.map_or(Noise::System, |seed| Noise::Seeded(Box::new(Repeatable::new(seed))));
+        let device =
+            Device::new(Box::new(DeviceState::BLANK), flash.clone(), noise, Some(Restart::Power));
         Self { device, flash, framer: Framer::new(), seed, ticked: Instant::now() }
     }
 
@@ -280,7 +288,8 @@ impl<const M: usize, const U: usize> VirtualBoard<M, U> {
     pub fn ask(&mut self, line: &str) -> String {
         let mut out = Vec::new();
         let synced = self.receive(format!("\n{line}\n").as_bytes(), &mut out);
-        synced.map_or_else(|error| error.to_string(), |()| String::from_utf8_lossy(&out).into_owned())
+        synced
+            .map_or_else(|error| error.to_string(), |()| String::from_utf8_lossy(&out).into_owned())
     }
 
     /// Uses the time between requests; see [`Device::rest`].

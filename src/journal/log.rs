@@ -48,7 +48,8 @@ impl<F: JournalFlash> Journal<F> {
     /// Whether the log has a page of this number, between its oldest and its newest. Numbers are
     /// left out only where a slot has failed.
     pub(super) fn in_log(&mut self, seq: u32) -> Result<bool, NorFlashErrorKind> {
-        Ok(!self.has_failed(seq) || self.region.header(seq)?.is_some_and(|header| header.seq == seq))
+        Ok(!self.has_failed(seq)
+            || self.region.header(seq)?.is_some_and(|header| header.seq == seq))
     }
 
     /// The page of the log after this one; its newest at the latest.
@@ -187,9 +188,11 @@ impl<F: JournalFlash> Journal<F> {
             }
             let shape = self.next_sweep(parts, next, sweep)?;
             let before = if self.newest == 0 { next } else { self.newest };
-            let (oldest, tail, failed, purging) = (self.oldest, self.tail, self.failed, self.purging);
+            let (oldest, tail, failed, purging) =
+                (self.oldest, self.tail, self.failed, self.purging);
             let swept = self.swept.wrapping_add(shape.items);
-            let header = Header { seq: next, oldest, before, tail, swept, failed, purging, closed: false };
+            let header =
+                Header { seq: next, oldest, before, tail, swept, failed, purging, closed: false };
             if !self.region.open(&header)? {
                 self.fail(next);
                 continue;
@@ -324,7 +327,12 @@ impl<F: JournalFlash> Journal<F> {
     }
 
     /// The last value of a secret part is now in the record at `place`: overwrites the one before.
-    fn supersede<P: Parts>(&mut self, parts: &P, entry: Entry, place: (u32, u16)) -> Result<(), Error> {
+    fn supersede<P: Parts>(
+        &mut self,
+        parts: &P,
+        entry: Entry,
+        place: (u32, u16),
+    ) -> Result<(), Error> {
         let Some(known) = parts.secret(entry.key()) else { return Ok(()) };
         let old = known.get();
         if old < LOST {

@@ -199,7 +199,10 @@ const LOST: u16 = u16::MAX - 1;
 
 impl Place {
     /// No place yet.
-    #[allow(clippy::declare_interior_mutable_const, reason = "a start value, copied into its place once")]
+    #[allow(
+        clippy::declare_interior_mutable_const,
+        reason = "a start value, copied into its place once"
+    )]
     pub const NEW: Self = Self(AtomicU16::new(!NOWHERE));
 
     fn get(&self) -> u16 {

@@ -5,7 +5,9 @@ use embedded_storage::nor_flash::NorFlashErrorKind;
 
 use super::record::{Block, Record};
 use super::region::{AT_BITS, BLANK, HEADER, Header, MAX_PAGES, Region, VERSION, WORD};
-use super::{Journal, JournalFlash, LOST, MAX_KEYS, MAX_PART, MIN_PAGES, MountError, NOWHERE, Parts};
+use super::{
+    Journal, JournalFlash, LOST, MAX_KEYS, MAX_PART, MIN_PAGES, MountError, NOWHERE, Parts,
+};
 
 /// A place in the log: a page's number, and a word in it.
 type Place = (u32, u16);
@@ -226,7 +228,12 @@ impl<F: JournalFlash> Journal<F> {
 
     /// Hands the committed values to the parts. False if the superseded value of a secret part can
     /// still be read, or if that cannot be told.
-    fn load<P: Parts>(&mut self, parts: &mut P, oldest: u32, end: Place) -> Result<bool, MountError> {
+    fn load<P: Parts>(
+        &mut self,
+        parts: &mut P,
+        oldest: u32,
+        end: Place,
+    ) -> Result<bool, MountError> {
         let (mut scrubbed, mut swept) = (true, 0);
         for key in 0..self.region.count {
             if let Some(place) = parts.secret(key) {
@@ -250,7 +257,8 @@ impl<F: JournalFlash> Journal<F> {
             seq = next.seq;
         }
         let standing = |key| parts.secret(key).is_none_or(|place| place.get() != LOST);
-        let complete = swept >= u32::from(self.region.count) && (0..self.region.count).all(standing);
+        let complete =
+            swept >= u32::from(self.region.count) && (0..self.region.count).all(standing);
         if complete { Ok(scrubbed) } else { Err(MountError::Damaged) }
     }
 
@@ -269,7 +277,11 @@ impl<F: JournalFlash> Journal<F> {
         Ok(())
     }
 
-    fn load_record<P: Parts>(&mut self, parts: &mut P, record: &Record) -> Result<bool, MountError> {
+    fn load_record<P: Parts>(
+        &mut self,
+        parts: &mut P,
+        record: &Record,
+    ) -> Result<bool, MountError> {
         let (mut scrubbed, mut items) = (true, record.items());
         while let Some(item) = items.next(&mut self.region, parts)? {
             let (key, words) = (item.entry.key(), item.entry.words());

@@ -89,7 +89,12 @@ impl<F: JournalFlash> Pen<'_, F> {
     }
 
     /// Adds the present value of a part, padded with zeros.
-    fn copy<P: Parts>(&mut self, parts: &P, entry: Entry, sum: &mut Sum) -> Result<(), NorFlashErrorKind> {
+    fn copy<P: Parts>(
+        &mut self,
+        parts: &P,
+        entry: Entry,
+        sum: &mut Sum,
+    ) -> Result<(), NorFlashErrorKind> {
         let words = usize::from(entry.words());
         if self.words.0.len() + words > GATHERED {
             self.flush()?;

@@ -23,7 +23,8 @@ pub(super) const COMMIT_MASK: u32 = u32::MAX >> 1;
 const MAX_WORDS: u16 = (MAX_PART / WORD) as u16;
 const _: () = assert!(MAX_PART.is_multiple_of(WORD) && MAX_WORDS < 1 << LONG_BITS);
 const _: () = assert!(MAX_SHORT_PART / WORD < 1 << SHORT_BITS);
-const _: () = assert!(MAX_LONG_KEYS as u32 == SHORT >> LONG_BITS && MAX_KEYS as u32 == SHORT >> SHORT_BITS);
+const _: () =
+    assert!(MAX_LONG_KEYS as u32 == SHORT >> LONG_BITS && MAX_KEYS as u32 == SHORT >> SHORT_BITS);
 
 /// A part in a record, without its value: length in words, whether it is secret, key.
 /// (One word: halfword arithmetic is slower on Cortex-M0.)
@@ -65,7 +66,11 @@ impl Entry {
 
     pub(super) const fn descriptor(self) -> u32 {
         let (key, words) = (self.0 >> Self::KEY, self.words() as u32);
-        if key < MAX_LONG_KEYS as u32 { key << LONG_BITS | words } else { SHORT | key << SHORT_BITS | words }
+        if key < MAX_LONG_KEYS as u32 {
+            key << LONG_BITS | words
+        } else {
+            SHORT | key << SHORT_BITS | words
+        }
     }
 
     pub(super) const fn key(self) -> u16 {
@@ -232,7 +237,9 @@ impl Record {
             }
             return Ok(true);
         }
-        let Some(record) = Self::read(region, parts, (seq, at), Region::<F>::PAGE)? else { return Ok(false) };
+        let Some(record) = Self::read(region, parts, (seq, at), Region::<F>::PAGE)? else {
+            return Ok(false);
+        };
         let mut items = record.items();
         while let Some(item) = items.next(region, parts)? {
             let complete = items.at < end && item.entry.is_secret() && item.entry.words() > 0;
@@ -267,7 +274,10 @@ impl Record {
 
     /// Second write of the header: this record is committed, it can no longer be a torn one.
     #[inline(always)]
-    pub(super) fn mark<F: JournalFlash>(&self, region: &mut Region<F>) -> Result<bool, NorFlashErrorKind> {
+    pub(super) fn mark<F: JournalFlash>(
+        &self,
+        region: &mut Region<F>,
+    ) -> Result<bool, NorFlashErrorKind> {
         region.put(self.seq, self.at, self.header() & !UNMARKED)
     }
 }

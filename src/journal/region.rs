@@ -146,7 +146,12 @@ impl<F: JournalFlash> Region<F> {
     }
 
     /// Writes words in ascending order and reads each back; false at the first that differs.
-    pub(super) fn write(&mut self, seq: u32, at: u16, words: &[u8]) -> Result<bool, NorFlashErrorKind> {
+    pub(super) fn write(
+        &mut self,
+        seq: u32,
+        at: u16,
+        words: &[u8],
+    ) -> Result<bool, NorFlashErrorKind> {
         let address = self.address(seq, at);
         self.flash.program(address, words).map_err(|e| e.kind())
     }
@@ -163,8 +168,9 @@ impl<F: JournalFlash> Region<F> {
         while at < words.end {
             let bytes = ZEROS.get(..usize::from(words.end - at) * WORD).unwrap_or(&ZEROS);
             let end = at + (bytes.len() / WORD) as u16;
-            // Written in one go, which stops at the first word that fails. That one is left as it is:
-            // a word may be written twice between erases, and this was the second time.
+            // Written in one go, which stops at the first word that fails. That one is left as it
+            // is: a word may be written twice between erases, and this was the second
+            // time.
             if !self.write(seq, at, bytes)? {
                 good = false;
                 while at < end && self.word(seq, at)? == 0 {

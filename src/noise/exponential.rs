@@ -1,18 +1,21 @@
 //! The thresholds of a law: e^-x in fixed point, with its error.
 //!
-//! Numbers in [0, 1] are kept in units of 2^-126. For a rate r, L is the least number with r 2^L >= 8, and
-//! s = r - 2^-50 is the rate that is tabulated (see [`super`]).
+//! Numbers in [0, 1] are kept in units of 2^-126. For a rate r, L is the least number with r 2^L >=
+//! 8, and s = r - 2^-50 is the rate that is tabulated (see [`super`]).
 //!
-//! - y = s / 2^h, where h = 5 - L, or 0 if that is negative, so that y < 1/2. Rounded down: error below 1 unit.
-//! - e^-y by 28 terms of Horner's rule, 1 - y/1 (1 - y/2 (1 - ..)). A step loses less than 2 units and passes on
-//!   less than half of the error before it; the terms left out are below 2^-131. Error below 5 units, relative to
-//!   e^-y > 0.6 and with that of y, below 2^-122.
-//! - Squared h times this is e^-s, squared i times more e^(-s 2^i), at most 30 squarings in all. One doubles the
-//!   relative error and adds one unit over the value: 2^30 (2^-122 + 2^-125) and less than 2^-101 from the last
-//!   few, where the value falls to e^-16. So every power has an absolute error below 2^-91.
-//! - In units of 2^-64, v = the power rounded down plus 2 is above the power by less than 2 + 2^-27 and by more
-//!   than 1/2. p = v / (1 + v) has a slope of at most 1 in v; rounded down plus 1 it is above the exact
-//!   probability, by less than 4 units. The last power is the probability Q itself, and v is its threshold.
+//! - y = s / 2^h, where h = 5 - L, or 0 if that is negative, so that y < 1/2. Rounded down: error
+//!   below 1 unit.
+//! - e^-y by 28 terms of Horner's rule, 1 - y/1 (1 - y/2 (1 - ..)). A step loses less than 2 units
+//!   and passes on less than half of the error before it; the terms left out are below 2^-131.
+//!   Error below 5 units, relative to e^-y > 0.6 and with that of y, below 2^-122.
+//! - Squared h times this is e^-s, squared i times more e^(-s 2^i), at most 30 squarings in all.
+//!   One doubles the relative error and adds one unit over the value: 2^30 (2^-122 + 2^-125) and
+//!   less than 2^-101 from the last few, where the value falls to e^-16. So every power has an
+//!   absolute error below 2^-91.
+//! - In units of 2^-64, v = the power rounded down plus 2 is above the power by less than 2 + 2^-27
+//!   and by more than 1/2. p = v / (1 + v) has a slope of at most 1 in v; rounded down plus 1 it is
+//!   above the exact probability, by less than 4 units. The last power is the probability Q itself,
+//!   and v is its threshold.
 
 use super::{MOST_DIGITS, Rate};
 

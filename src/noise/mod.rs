@@ -2,55 +2,59 @@
 //!
 //! # What is promised
 //! For a rate r = num/den between 2^-27 and 16, q = e^-r, and a generator of independent fair bits:
-//! - [`Laplace`] draws k in Z with probability (1-q)/(1+q) q^|k|, or from the same law moved to a centre and
-//!   conditioned on being at least 0, up to rounding in one direction: neighbouring probabilities have the
-//!   ratio e^-(r-d) instead of e^-r, where d depends on k, and 0 <= d < 2^-38;
-//! - so **the privacy loss is never more than stated**: for every k, |ln P(k+1) - ln P(k)| <= r. This is
-//!   proved below for the tables as they are, rounding included; nothing is left to a "negligible" term but
-//!   the end of the number line (last section);
-//! - a draw is made of random words, comparisons and masks: no division, no float, no allocation. Its time
-//!   depends on the value drawn, so whoever hides the value must hide the time as well.
+//! - [`Laplace`] draws k in Z with probability (1-q)/(1+q) q^|k|, or from the same law moved to a
+//!   centre and conditioned on being at least 0, up to rounding in one direction: neighbouring
+//!   probabilities have the ratio e^-(r-d) instead of e^-r, where d depends on k, and 0 <= d <
+//!   2^-38;
+//! - so **the privacy loss is never more than stated**: for every k, |ln P(k+1) - ln P(k)| <= r.
+//!   This is proved below for the tables as they are, rounding included; nothing is left to a
+//!   "negligible" term but the end of the number line (last section);
+//! - a draw is made of random words, comparisons and masks: no division, no float, no allocation.
+//!   Its time depends on the value drawn, so whoever hides the value must hide the time as well.
 //!
 //! # How a draw is made
-//! Let G be geometric, P(G = g) = (1-q) q^g. Its lowest L binary digits are independent, digit i being 1 with
-//! probability p_i = q^(2^i) / (1 + q^(2^i)), and independent of what is above them, which is geometric again
-//! with Q = q^(2^L). L is the least number for which r 2^L >= 8, at most 30; the part above is counted in
-//! unary, by coins of probability Q < 1/2900 (*tail by memorylessness*).
+//! Let G be geometric, P(G = g) = (1-q) q^g. Its lowest L binary digits are independent, digit i
+//! being 1 with probability p_i = q^(2^i) / (1 + q^(2^i)), and independent of what is above them,
+//! which is geometric again with Q = q^(2^L). L is the least number for which r 2^L >= 8, at most
+//! 30; the part above is counted in unary, by coins of probability Q < 1/2900 (*tail by
+//! memorylessness*).
 //!
-//! So a draw of G is L+1 biased coins, and those are thrown side by side: coin i is the comparison of a
-//! uniform 64-bit number U_i with a threshold T_i, heads when U_i < T_i. Row j of the table holds bit j (the
-//! highest first) of all thresholds, one lane a coin; random bits beside it are bit j of all the U_i. A lane is
-//! decided by the first row in which the two differ, so half of the open lanes close with every row. One more lane,
-//! with threshold 1/2, is the sign. A row has 8, 16 or 32 lanes, and rows are packed into 64-bit words.
-//! Rows are compared 8 at a time, which decides all lanes in 7 of 8 draws or more, so that a draw costs one, two or
-//! four random words and seldom more.
+//! So a draw of G is L+1 biased coins, and those are thrown side by side: coin i is the comparison
+//! of a uniform 64-bit number U_i with a threshold T_i, heads when U_i < T_i. Row j of the table
+//! holds bit j (the highest first) of all thresholds, one lane a coin; random bits beside it are
+//! bit j of all the U_i. A lane is decided by the first row in which the two differ, so half of the
+//! open lanes close with every row. One more lane, with threshold 1/2, is the sign. A row has 8, 16
+//! or 32 lanes, and rows are packed into 64-bit words. Rows are compared 8 at a time, which decides
+//! all lanes in 7 of 8 draws or more, so that a draw costs one, two or four random words and seldom
+//! more.
 //!
-//! A signed value is a sign and a magnitude G, thrown again if it is -0, or below what is allowed (`-center`
-//! for the conditioned law). Nothing positive is ever refused, so a throw is accepted with probability at
-//! least 1/2 whatever rate and centre are.
+//! A signed value is a sign and a magnitude G, thrown again if it is -0, or below what is allowed
+//! (`-center` for the conditioned law). Nothing positive is ever refused, so a throw is accepted
+//! with probability at least 1/2 whatever rate and centre are.
 //!
 //! # Why the loss is never more than the rate
-//! Write x_i for the logarithm of the odds T_i : 2^64 - T_i of digit i, and x_L for ln(Q as tabulated). From g to
-//! g+1 the digits below some j go from 1 to 0 and digit j (or, where j = L, the unary part) gains one. So
-//! ln P(g+1) - ln P(g) = x_j - (x_0 + .. + x_(j-1)), over the whole support, for some j in 0..=L.
-//! The signed laws divide by one common number, so for them it is the same with |k| for g.
+//! Write x_i for the logarithm of the odds T_i : 2^64 - T_i of digit i, and x_L for ln(Q as
+//! tabulated). From g to g+1 the digits below some j go from 1 to 0 and digit j (or, where j = L,
+//! the unary part) gains one. So ln P(g+1) - ln P(g) = x_j - (x_0 + .. + x_(j-1)), over the whole
+//! support, for some j in 0..=L. The signed laws divide by one common number, so for them it is the
+//! same with |k| for g.
 //!
-//! The table is computed for the rate s = num/den - 2^-50 and every threshold is rounded up: T_i/2^64 is the
-//! probability for s plus something in [0, 4/2^64]. Hence x_i = -s 2^i + e_i with
-//! 0 <= e_i <= (4/2^64) / (p_i (1-p_i)), and for i < L, where s 2^i < 8/2^(L-1-i), these bounds add up to at most
-//! (4/2^64) (2983 + 57 + 10 + 6 + 26 * 5) < 2^-50. Then
+//! The table is computed for the rate s = num/den - 2^-50 and every threshold is rounded up:
+//! T_i/2^64 is the probability for s plus something in [0, 4/2^64]. Hence x_i = -s 2^i + e_i with
+//! 0 <= e_i <= (4/2^64) / (p_i (1-p_i)), and for i < L, where s 2^i < 8/2^(L-1-i), these bounds add
+//! up to at most (4/2^64) (2983 + 57 + 10 + 6 + 26 * 5) < 2^-50. Then
 //!
 //! ```text
 //! x_j - (x_0 + .. + x_(j-1)) = -s 2^j + s (2^j - 1) + e_j - (e_0 + .. + e_(j-1)) >= -s - 2^-50 = -num/den
 //! ```
 //!
-//! and, since e_j < 2^-38.9, it is also below -num/den + 2^-38, and so below 0. How the thresholds are computed, and
-//! with which error, is said in `exponential`; `tests/noise.rs` multiplies the tables out in big integers and checks
-//! both inequalities.
+//! and, since e_j < 2^-38.9, it is also below -num/den + 2^-38, and so below 0. How the thresholds
+//! are computed, and with which error, is said in `exponential`; `tests/noise.rs` multiplies the
+//! tables out in big integers and checks both inequalities.
 //!
 //! # The end of the number line
-//! The unary part stops at 2^32 - 1, so that a magnitude stays below 2^62 and an `i64` cannot overflow. A
-//! generator of independent bits gets there with probability e^(-8 * 2^32).
+//! The unary part stops at 2^32 - 1, so that a magnitude stays below 2^62 and an `i64` cannot
+//! overflow. A generator of independent bits gets there with probability e^(-8 * 2^32).
 #![deny(clippy::float_arithmetic)]
 
 mod exponential;
@@ -74,7 +78,8 @@ const _: () = assert!(MOST_DIGITS + 2 <= u64::BITS / 2);
 #[derive(Clone, Debug)]
 pub struct Laplace {
     rate: Rate,
-    /// L, the number of binary digits below the unary part: lanes 0 to L-1. Lane L is the tail, L+1 the sign.
+    /// L, the number of binary digits below the unary part: lanes 0 to L-1. Lane L is the tail,
+    /// L+1 the sign.
     digits: u32,
     /// Lanes of a row: 8, 16 or 32.
     width: u32,
@@ -102,7 +107,8 @@ impl Laplace {
         let rows_a_word = u64::BITS / self.width;
         for row in 0..ROWS {
             if let Some(word) = self.table.get_mut((row / rows_a_word) as usize) {
-                *word |= (threshold >> (ROWS - 1 - row) & 1) << (row % rows_a_word * self.width + lane);
+                *word |=
+                    (threshold >> (ROWS - 1 - row) & 1) << (row % rows_a_word * self.width + lane);
             }
         }
     }
@@ -119,8 +125,8 @@ impl Laplace {
         self.digits
     }
 
-    /// The probability in units of 2^-64 with which digit `lane` is 1 or, for `lane` L, with which the unary part
-    /// goes on: the table as draws use it, for whoever checks it. 0 above L.
+    /// The probability in units of 2^-64 with which digit `lane` is 1 or, for `lane` L, with which
+    /// the unary part goes on: the table as draws use it, for whoever checks it. 0 above L.
     #[must_use]
     pub fn threshold(&self, lane: u32) -> u64 {
         if lane > self.digits {
@@ -173,7 +179,11 @@ impl Laplace {
 
     /// The same for rows of `WIDTH` lanes, `STEP` words at a time.
     #[inline]
-    fn throw_rows<const WIDTH: u32, const STEP: usize>(&self, mut open: u64, words: &mut impl Rng) -> u64 {
+    fn throw_rows<const WIDTH: u32, const STEP: usize>(
+        &self,
+        mut open: u64,
+        words: &mut impl Rng,
+    ) -> u64 {
         const { assert!(WIDTH * STRIDE == u64::BITS * STEP as u32) };
         let mut heads = 0;
         for step in self.table.as_chunks::<STEP>().0 {
@@ -221,15 +231,21 @@ mod tests {
 
     #[test]
     fn a_coin_is_heads_exactly_when_its_64_bits_are_below_the_threshold() {
-        for (num, den) in [(16, 1), (7, 2), (1, 2), (1, 40), (1, 2000), (1, 3000), (1, 131_070_000)] {
+        for (num, den) in [(16, 1), (7, 2), (1, 2), (1, 40), (1, 2000), (1, 3000), (1, 131_070_000)]
+        {
             let law = Laplace::new(Rate::new(num, den).unwrap());
             let lanes = law.digits + 2;
             let all = (1 << lanes) - 1;
-            assert_eq!(law.throw(all, &mut Script(law.table.iter())), 0, "equal to the threshold is tails");
+            assert_eq!(
+                law.throw(all, &mut Script(law.table.iter())),
+                0,
+                "equal to the threshold is tails"
+            );
             for lane in 0..=law.digits {
                 let threshold = law.threshold(lane);
                 let mut below = Laplace { table: [0; WORDS], ..law.clone() };
-                (0..=law.digits).for_each(|i| below.put(i, law.threshold(i) - u64::from(i == lane)));
+                (0..=law.digits)
+                    .for_each(|i| below.put(i, law.threshold(i) - u64::from(i == lane)));
                 below.put(law.digits + 1, 1 << (ROWS - 1));
                 assert_eq!(below.threshold(lane), threshold - 1);
                 assert_eq!(
@@ -245,7 +261,8 @@ mod tests {
     fn the_unary_part_goes_on_as_long_as_its_coins_are_heads() {
         for (num, den) in [(16, 1), (1, 2), (1, 40), (1, 131_070_000)] {
             let law = Laplace::new(Rate::new(num, den).unwrap());
-            // Zeros are heads in every lane, found when the last lane, that of the tail, shows its first bit.
+            // Zeros are heads in every lane, found when the last lane, that of the tail, shows its
+            // first bit.
             let rows = law.threshold(law.digits).leading_zeros() + 1;
             let words = (rows.next_multiple_of(STRIDE) * law.width / u64::BITS) as usize;
             for above in 1..20 {

@@ -32,12 +32,24 @@ impl Plan {
         let [design, features] = rest.take()?;
         let patients = u32::from_le_bytes(rest.take()?);
         let scale = u16::from_le_bytes(rest.take()?);
-        let mut ratio = || Ratio::new(u32::from_le_bytes(rest.take()?), u32::from_le_bytes(rest.take()?));
+        let mut ratio =
+            || Ratio::new(u32::from_le_bytes(rest.take()?), u32::from_le_bytes(rest.take()?));
         let (alpha, epsilon, beta) = (ratio()?, ratio()?, ratio()?);
         let [reports, close] = rest.take()?;
         let design = *Design::ALL.get(usize::from(design))?;
         let close = *Close::ALL.get(usize::from(close))?;
-        Self::new(Parameters { design, features, patients, scale, alpha, epsilon, beta, reports, close }).ok()
+        Self::new(Parameters {
+            design,
+            features,
+            patients,
+            scale,
+            alpha,
+            epsilon,
+            beta,
+            reports,
+            close,
+        })
+        .ok()
     }
 }
 

@@ -1,9 +1,9 @@
 //! The public parameters of a trial.
 //!
 //! A [`Plan`] is checked once, when it is made, and never again. All parameters are
-//! integers or exact rationals, so that two machines that read the same plan compute the same trial. It is
-//! read from `key=value` words (the `PLAN` request, a command line) or from any other list of pairs (a
-//! trial file), and printed back in one canonical form.
+//! integers or exact rationals, so that two machines that read the same plan compute the same
+//! trial. It is read from `key=value` words (the `PLAN` request, a command line) or from any other
+//! list of pairs (a trial file), and printed back in one canonical form.
 //!
 //! | key | meaning | allowed | if absent |
 //! |---|---|---|---|
@@ -158,7 +158,8 @@ impl Plan {
         for (key, good) in checks {
             if !good {
                 let mut value = Excerpt::new();
-                // An excerpt that does not fit is cut; the key and the range still say what is wrong.
+                // An excerpt that does not fit is cut; the key and the range still say what is
+                // wrong.
                 let _ = Self(p).write_value(key, &mut value);
                 return Err(PlanError::Value(key, value));
             }
@@ -289,7 +290,10 @@ mod tests {
             Plan::parse("features=1 epsilon=1").unwrap_err().to_string(),
             "patients missing allowed 2..=10000000"
         );
-        assert_eq!(Plan::parse(&format!("{GOOD} epsilon=2")).unwrap_err().to_string(), "epsilon given twice");
+        assert_eq!(
+            Plan::parse(&format!("{GOOD} epsilon=2")).unwrap_err().to_string(),
+            "epsilon given twice"
+        );
     }
 
     #[test]

@@ -98,7 +98,9 @@ pub enum PlanError {
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Value(key, value) => write!(f, "{}={value} allowed {}", key.name(), key.allowed()),
+            Self::Value(key, value) => {
+                write!(f, "{}={value} allowed {}", key.name(), key.allowed())
+            }
             Self::Missing(key) => write!(f, "{} missing allowed {}", key.name(), key.allowed()),
             Self::Twice(key) => write!(f, "{} given twice", key.name()),
             Self::Unknown(word) => write!(f, "{word} is no key=value of a plan"),
@@ -114,16 +116,21 @@ impl Plan {
     /// # Errors
     /// The first word that cannot be taken, or a key that is missing.
     pub fn parse(text: &str) -> Result<Self, PlanError> {
-        Self::from_pairs(text.split_ascii_whitespace().map(|word| word.split_once('=').unwrap_or((word, ""))))
+        Self::from_pairs(
+            text.split_ascii_whitespace().map(|word| word.split_once('=').unwrap_or((word, ""))),
+        )
     }
 
     /// Reads pairs of key and value.
     ///
     /// # Errors
     /// The first pair that cannot be taken, or a key that is missing.
-    pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, PlanError> {
+    pub fn from_pairs<'a>(
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, PlanError> {
         let (mut design, mut features, mut patients, mut scale) = (None, None, None, None);
-        let (mut alpha, mut epsilon, mut beta, mut reports, mut close) = (None, None, None, None, None);
+        let (mut alpha, mut epsilon, mut beta, mut reports, mut close) =
+            (None, None, None, None, None);
         for (name, value) in pairs {
             let Some(key) = Key::ALL.into_iter().find(|key| key.name() == name) else {
                 return Err(PlanError::Unknown(excerpt(name)));
@@ -133,18 +140,24 @@ impl Plan {
             let ratio = || value.parse::<Ratio>().map_err(|NotARatio| bad());
             let fresh = match key {
                 Key::Design => {
-                    let found = Design::ALL.into_iter().find(|d| d.name() == value).ok_or_else(bad)?;
+                    let found =
+                        Design::ALL.into_iter().find(|d| d.name() == value).ok_or_else(bad)?;
                     design.replace(found).is_none()
                 }
-                Key::Features => features.replace(u8::try_from(number()?).map_err(|_| bad())?).is_none(),
+                Key::Features => {
+                    features.replace(u8::try_from(number()?).map_err(|_| bad())?).is_none()
+                }
                 Key::Patients => patients.replace(number()?).is_none(),
                 Key::Scale => scale.replace(u16::try_from(number()?).map_err(|_| bad())?).is_none(),
                 Key::Alpha => alpha.replace(ratio()?).is_none(),
                 Key::Epsilon => epsilon.replace(ratio()?).is_none(),
                 Key::Beta => beta.replace(ratio()?).is_none(),
-                Key::Reports => reports.replace(u8::try_from(number()?).map_err(|_| bad())?).is_none(),
+                Key::Reports => {
+                    reports.replace(u8::try_from(number()?).map_err(|_| bad())?).is_none()
+                }
                 Key::Close => {
-                    let found = Close::ALL.into_iter().find(|c| c.name() == value).ok_or_else(bad)?;
+                    let found =
+                        Close::ALL.into_iter().find(|c| c.name() == value).ok_or_else(bad)?;
                     close.replace(found).is_none()
                 }
             };
@@ -182,8 +195,8 @@ impl Plan {
 }
 
 impl fmt::Display for Plan {
-    /// The canonical `key=value` form, every key given; but `close` only if it is not the custodian, as in plans
-    /// written before there was this key.
+    /// The canonical `key=value` form, every key given; but `close` only if it is not the
+    /// custodian, as in plans written before there was this key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, key) in Key::ALL.into_iter().enumerate() {
             if key == Key::Close && !self.closes_by_itself() {

@@ -12,7 +12,8 @@ use crate::wire::{Hex, MAC_BYTES, TrialId, unhex};
 pub fn order(key: [u8; MAC_BYTES], command: &str, mut ask: impl FnMut(&str) -> String) -> String {
     let trial = field(&ask("HELLO"), "trial=").map_or(TrialId::NONE, TrialId);
     let reply = ask("AUTH");
-    let nonce = field(&reply, "NONCE ").unwrap_or_else(|| panic!("no nonce for {command}: {reply}"));
+    let nonce =
+        field(&reply, "NONCE ").unwrap_or_else(|| panic!("no nonce for {command}: {reply}"));
     let proof = CustodianKey::new(key).proof(&nonce, trial, command.as_bytes());
     ask(&format!("{command} proof={}", Hex(&proof)))
 }

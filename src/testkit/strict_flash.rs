@@ -13,8 +13,8 @@
 use crate::journal::JournalFlash;
 use crate::prelude::*;
 use embedded_storage::nor_flash::{
-    ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash, check_erase,
-    check_read, check_write,
+    ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
+    check_erase, check_read, check_write,
 };
 
 const WORD: usize = 4;
@@ -220,7 +220,8 @@ impl<const PAGE: usize> ReadNorFlash for StrictFlash<PAGE> {
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), StrictError> {
         self.ended()?;
         check_read(self, offset, bytes.len()).map_err(StrictError::Arguments)?;
-        for (to, from) in bytes.chunks_mut(WORD).zip(self.words.iter().skip(offset as usize / WORD)) {
+        for (to, from) in bytes.chunks_mut(WORD).zip(self.words.iter().skip(offset as usize / WORD))
+        {
             to.copy_from_slice(&from.to_le_bytes());
         }
         Ok(())
@@ -247,7 +248,11 @@ impl<const PAGE: usize> NorFlash for StrictFlash<PAGE> {
             }
             // A torn erase leaves cells that nothing may be written to before a whole one.
             let writes = if tear.is_some() { MAX_WRITES } else { 0 };
-            self.writes.iter_mut().skip(range.start).take(range.len()).for_each(|count| *count = writes);
+            self.writes
+                .iter_mut()
+                .skip(range.start)
+                .take(range.len())
+                .for_each(|count| *count = writes);
             self.erases.iter_mut().skip(page).take(1).for_each(|count| *count += 1);
             self.ended()?;
         }

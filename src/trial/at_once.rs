@@ -2,9 +2,10 @@
 //!
 //! A simulation plays millions of them. As nobody ever waits, the table of waiting patients, the
 //! search for a patient in it and the marks of what changed say nothing that is not known when the
-//! last of them is in; [`Trial::at_once`] leaves them out. Arms are chosen by the designs' own code,
-//! the same that [`Trial::assign`] runs, and outcomes are counted by theirs, many equal ones at once
-//! where the design allows it. A patient with whom a turn falls is handed to [`Trial::assign`].
+//! last of them is in; [`Trial::at_once`] leaves them out. Arms are chosen by the designs' own
+//! code, the same that [`Trial::assign`] runs, and outcomes are counted by theirs, many equal ones
+//! at once where the design allows it. A patient with whom a turn falls is handed to
+//! [`Trial::assign`].
 
 use super::{Last, Phase, Trial, TrialError, bit};
 use crate::chance::Chance;
@@ -17,17 +18,18 @@ use crate::plan::{MAX_FEATURES, Plan};
 pub trait AtOnce {
     /// The feature of patient number `patient`. Asked for in order.
     fn feature(&mut self, patient: u32) -> u8;
-    /// The outcome, 1 for true, that this arm has with the patient whose feature was asked for last.
+    /// The outcome, 1 for true, that this arm has with the patient whose feature was asked for
+    /// last.
     fn outcome(&mut self, arm: Arm) -> bool;
 }
 
 impl<const M: usize, const U: usize> Trial<M, U> {
-    /// Takes patients, at least one, until a look is due, a batch has ended or the trial has turned,
-    /// or until all are in. A look that is due at the beginning is done first. So an arm is dropped
-    /// with the last of them or not at all.
+    /// Takes patients, at least one, until a look is due, a batch has ended or the trial has
+    /// turned, or until all are in. A look that is due at the beginning is done first. So an
+    /// arm is dropped with the last of them or not at all.
     ///
-    /// The trial is left as [`Trial::assign`] without a tag and [`Trial::outcome`], one patient after
-    /// another, would leave it, and as much randomness is used.
+    /// The trial is left as [`Trial::assign`] without a tag and [`Trial::outcome`], one patient
+    /// after another, would leave it, and as much randomness is used.
     ///
     /// # Errors
     /// As [`Trial::assign`], for the patient asked for last; those before are taken.
@@ -154,8 +156,9 @@ impl Block<'_> {
         taken
     }
 
-    /// Takes patients up to the end, or to the end of a batch. `take` plays one patient of a feature:
-    /// it returns the arm and whether a batch ended, or nothing if the feature is not of its design.
+    /// Takes patients up to the end, or to the end of a batch. `take` plays one patient of a
+    /// feature: it returns the arm and whether a batch ended, or nothing if the feature is not
+    /// of its design.
     #[inline(always)]
     fn run<P: AtOnce, C: Chance>(
         &mut self,

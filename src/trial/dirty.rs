@@ -13,7 +13,8 @@ pub struct Dirty {
 }
 
 impl Dirty {
-    pub(super) const NOTHING: Self = Self { progress: false, slots: (0, 0), tallies: 0, ledgers: 0 };
+    pub(super) const NOTHING: Self =
+        Self { progress: false, slots: (0, 0), tallies: 0, ledgers: 0 };
 
     /// Whether nothing has changed.
     #[must_use]

@@ -25,7 +25,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.assigned == self.next_look && !self.design.has_looks() && self.phase == Phase::Explore
     }
 
-    /// Does the look that is due; nothing otherwise. When every patient is resolved it is the closing one.
+    /// Does the look that is due; nothing otherwise. When every patient is resolved it is the
+    /// closing one.
     #[cold]
     pub fn look(&mut self, chance: &mut impl Chance) {
         if self.look_due() && self.resolved() == self.next_look {
@@ -63,8 +64,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.dirty.ledgers |= all;
     }
 
-    /// Ends the trial: patients who wait are lost, the closing look is done. Nothing if it is closed
-    /// already.
+    /// Ends the trial: patients who wait are lost, the closing look is done. Nothing if it is
+    /// closed already.
     pub fn close(&mut self, chance: &mut impl Chance) {
         if self.look_due() && self.resolved() == self.next_look {
             self.turn(chance);
@@ -78,7 +79,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         }
         for slot in 0..U as u16 {
             if let Some(waiting) = self.waiting.empty(slot) {
-                // A loss changes nothing that the close keeps; a damaged feature shows in its estimate.
+                // A loss changes nothing that the close keeps; a damaged feature shows in its
+                // estimate.
                 let _ = self.record(waiting, None, chance);
             }
         }
@@ -104,7 +106,9 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         let features = self.features.get_mut(..used).unwrap_or(&mut []);
         let design = &self.design;
         let lacking = self.lacking.get_or_insert_with(|| design.lacking_noise(features, &upcoming));
-        let Some(feature) = features.get_mut(lacking.trailing_zeros() as usize) else { return false };
+        let Some(feature) = features.get_mut(lacking.trailing_zeros() as usize) else {
+            return false;
+        };
         *lacking &= *lacking - 1;
         design.draw_ahead(feature, chance).is_some()
     }

@@ -2,14 +2,14 @@
 //!
 //! # What it promises
 //! * Patients are numbered 1..=n in the order in which they are assigned.
-//! * One outcome a patient, ever. A repeat, a correction or a late `lost` changes nothing and is no error, so the
-//!   caller's answer cannot tell whether there was one before.
+//! * One outcome a patient, ever. A repeat, a correction or a late `lost` changes nothing and is no
+//!   error, so the caller's answer cannot tell whether there was one before.
 //! * At most `U` patients wait for their outcome; one more is refused until some are resolved.
 //! * Outcomes are folded into sums when they come. No individual outcome is kept.
-//! * A look falls right after the operation that resolved (recorded or wrote off) the patient of its
-//!   count: every operation first does a look that is due. (The paper's designs have no looks; they
-//!   turn to the second half when patient half+1 is assigned, so that all outcomes of the first half
-//!   may count.)
+//! * A look falls right after the operation that resolved (recorded or wrote off) the patient of
+//!   its count: every operation first does a look that is due. (The paper's designs have no looks;
+//!   they turn to the second half when patient half+1 is assigned, so that all outcomes of the
+//!   first half may count.)
 //! * No plan that [`Plan`] lets through and no sequence of calls panics or overflows.
 
 use crate::chance::Chance;
@@ -124,9 +124,9 @@ const NEVER: u32 = u32::MAX;
 impl<const M: usize, const U: usize> Trial<M, U> {
     const CAPACITY: () = assert!(M >= 1 && M <= MAX_FEATURES as usize);
 
-    /// Room for a trial, to be [restarted](Self::restart) before use. A board makes it in place, once,
-    /// because the whole is too large to pass through the stack. All of it is zeros, so that it takes
-    /// no room in the image.
+    /// Room for a trial, to be [restarted](Self::restart) before use. A board makes it in place,
+    /// once, because the whole is too large to pass through the stack. All of it is zeros, so
+    /// that it takes no room in the image.
     #[must_use]
     pub const fn vacant() -> Self {
         let () = Self::CAPACITY;
@@ -172,7 +172,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         let fresh = self.design.feature();
         self.features.iter_mut().for_each(|feature| *feature = fresh);
         let features = u64::MAX >> (u64::BITS - M as u32);
-        self.dirty = Dirty { progress: true, slots: (0, U as u16), tallies: features, ledgers: features };
+        self.dirty =
+            Dirty { progress: true, slots: (0, U as u16), tallies: features, ledgers: features };
         self.schedule();
         Ok(())
     }
@@ -213,8 +214,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     pub const fn looks(&self) -> u8 {
         self.looks
     }
-    /// The count of resolved patients at which the next planned look falls (for the paper's designs,
-    /// of assigned patients at the turn); `None` when only the closing look is left.
+    /// The count of resolved patients at which the next planned look falls (for the paper's
+    /// designs, of assigned patients at the turn); `None` when only the closing look is left.
     #[must_use]
     pub fn next_look(&self) -> Option<u32> {
         (self.phase != Phase::Closed && self.next_look != NEVER).then_some(self.next_look)
@@ -257,7 +258,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.last.tag.is_some()
     }
 
-    /// Could a patient of this feature be assigned now? The errors of [`Trial::assign`], without the patient.
+    /// Could a patient of this feature be assigned now? The errors of [`Trial::assign`], without
+    /// the patient.
     ///
     /// # Errors
     /// As [`Trial::assign`].
@@ -297,7 +299,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             self.turn(chance);
         }
         let state = self.features.get_mut(usize::from(feature)).ok_or(TrialError::Feature)?;
-        let choice = self.design.choose(state, self.phase.half(), chance).ok_or(TrialError::Fault)?;
+        let choice =
+            self.design.choose(state, self.phase.half(), chance).ok_or(TrialError::Fault)?;
         self.assigned = patient;
         let slot = self.waiting.fill(vacancy, Waiting { patient, feature, choice });
         self.last = Last { arm: Some(choice.arm), tag };
@@ -311,7 +314,12 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// # Errors
     /// `Unknown` for a patient not yet assigned, `Range` for an outcome above the scale.
     #[inline]
-    pub fn outcome(&mut self, patient: u32, y: u16, chance: &mut impl Chance) -> Result<(), TrialError> {
+    pub fn outcome(
+        &mut self,
+        patient: u32,
+        y: u16,
+        chance: &mut impl Chance,
+    ) -> Result<(), TrialError> {
         if y > self.plan.scale() {
             return Err(TrialError::Range);
         }
@@ -327,7 +335,12 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     }
 
     #[inline]
-    fn resolve(&mut self, patient: u32, y: Option<u16>, chance: &mut impl Chance) -> Result<(), TrialError> {
+    fn resolve(
+        &mut self,
+        patient: u32,
+        y: Option<u16>,
+        chance: &mut impl Chance,
+    ) -> Result<(), TrialError> {
         if patient == 0 || patient > self.assigned {
             return Err(TrialError::Unknown);
         }

@@ -1,7 +1,8 @@
 //! The state of a trial as bytes.
 //!
-//! The state is a fixed set of [`Part`]s of fixed size, so that a journal can write what an operation changed and
-//! nothing else. [`Trial::encode`] is all of them behind a version byte, little-endian:
+//! The state is a fixed set of [`Part`]s of fixed size, so that a journal can write what an
+//! operation changed and nothing else. [`Trial::encode`] is all of them behind a version byte,
+//! little-endian:
 //!
 //! ```text
 //! version | plan 34 | progress 12 | U x waiting 4 | M x (tally 73 | ledger 70)
@@ -22,7 +23,8 @@ pub const STATE_VERSION: u8 = 3;
 /// Bytes of [`Part::Progress`].
 pub const PROGRESS_BYTES: usize = 12;
 /// Bytes of the largest part.
-pub const MAX_PART_BYTES: usize = if TALLY_BYTES > LEDGER_BYTES { TALLY_BYTES } else { LEDGER_BYTES };
+pub const MAX_PART_BYTES: usize =
+    if TALLY_BYTES > LEDGER_BYTES { TALLY_BYTES } else { LEDGER_BYTES };
 
 /// A piece of the state that is stored on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +71,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         }
     }
 
-    /// Writes a part into `out`, which has room for it; its length. Bytes behind it stay as they are.
+    /// Writes a part into `out`, which has room for it; its length. Bytes behind it stay as they
+    /// are.
     pub fn encode_part(&self, part: Part, out: &mut [u8]) -> usize {
         match part {
             Part::Progress => {
@@ -101,14 +104,16 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         }
     }
 
-    /// Takes a part back, in any order, into a trial made with the same plan. `None` if it cannot be one.
+    /// Takes a part back, in any order, into a trial made with the same plan. `None` if it cannot
+    /// be one.
     #[must_use]
     pub fn decode_part(&mut self, part: Part, bytes: &[u8]) -> Option<()> {
         let mut bytes = Reader(bytes);
         match part {
             Part::Progress => {
                 let [phase, looks, arm, tagged] = bytes.take()?;
-                self.phase = *[Phase::Closed, Phase::Explore, Phase::Measure].get(usize::from(phase))?;
+                self.phase =
+                    *[Phase::Closed, Phase::Explore, Phase::Measure].get(usize::from(phase))?;
                 self.looks = looks;
                 self.assigned = u32::from_le_bytes(bytes.take()?);
                 if self.assigned > self.plan.patients() {
@@ -120,8 +125,12 @@ impl<const M: usize, const U: usize> Trial<M, U> {
                 Some(())
             }
             Part::Waiting(slot) => self.waiting.decode(slot, &self.plan, bytes),
-            Part::Tally(j) => self.design.decode_tally(self.features.get_mut(usize::from(j))?, bytes.0),
-            Part::Ledger(j) => self.design.decode_ledger(self.features.get_mut(usize::from(j))?, bytes.0),
+            Part::Tally(j) => {
+                self.design.decode_tally(self.features.get_mut(usize::from(j))?, bytes.0)
+            }
+            Part::Ledger(j) => {
+                self.design.decode_ledger(self.features.get_mut(usize::from(j))?, bytes.0)
+            }
         }
     }
 
@@ -131,7 +140,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.waiting.count(feature, before)
     }
 
-    /// To be called once, when all parts have been taken back: adds who waits to the features' counts.
+    /// To be called once, when all parts have been taken back: adds who waits to the features'
+    /// counts.
     pub fn recount(&mut self) {
         for j in 0..self.plan.features() {
             let waiting = self.waiting_of(j);

@@ -1,8 +1,8 @@
 //! The table of patients whose outcome has not come.
 //!
-//! A slot is one word: patient number in 24 bits, feature in 6, the arm and the design's mark in one
-//! bit each; patient 0 means free. A free slot is found before an arm is chosen ([`Vacancy`]), so a
-//! full table refuses a patient and never overwrites one.
+//! A slot is one word: patient number in 24 bits, feature in 6, the arm and the design's mark in
+//! one bit each; patient 0 means free. A free slot is found before an arm is chosen ([`Vacancy`]),
+//! so a full table refuses a patient and never overwrites one.
 
 use crate::codec::Reader;
 use crate::design::{Arm, Choice};
@@ -46,8 +46,10 @@ impl Slot {
 
     #[inline]
     const fn waiting(self) -> Waiting {
-        let choice =
-            Choice { arm: Arm::from_bit(self.0 >> ARM_BIT & 1 == 1), mark: self.0 >> MARK_BIT & 1 == 1 };
+        let choice = Choice {
+            arm: Arm::from_bit(self.0 >> ARM_BIT & 1 == 1),
+            mark: self.0 >> MARK_BIT & 1 == 1,
+        };
         let feature = (self.0 >> PATIENT_BITS) as u8 & (MAX_FEATURES - 1);
         Waiting { patient: self.patient(), feature, choice }
     }
@@ -88,12 +90,14 @@ impl<const U: usize> WaitingTable<U> {
         self.len
     }
 
-    /// The slot of a waiting patient, or for 0 a free one. Patients arrive and are resolved in about
-    /// the same order, so it is mostly the slot of `near`, the patient it is or will be of.
+    /// The slot of a waiting patient, or for 0 a free one. Patients arrive and are resolved in
+    /// about the same order, so it is mostly the slot of `near`, the patient it is or will be
+    /// of.
     #[inline]
     fn find(&self, patient: u32, near: u32) -> Option<u16> {
         let start = near as usize % U;
-        let is = |slot: &usize| self.slots.get(*slot).is_some_and(|entry| entry.patient() == patient);
+        let is =
+            |slot: &usize| self.slots.get(*slot).is_some_and(|entry| entry.patient() == patient);
         let found = if is(&start) { Some(start) } else { (start + 1..U).chain(0..start).find(is) };
         found.map(|slot| slot as u16)
     }
@@ -166,7 +170,8 @@ mod tests {
     use super::*;
 
     fn waiting(patient: u32) -> Waiting {
-        let choice = Choice { arm: Arm::from_bit(patient % 2 == 1), mark: patient.is_multiple_of(3) };
+        let choice =
+            Choice { arm: Arm::from_bit(patient % 2 == 1), mark: patient.is_multiple_of(3) };
         Waiting { patient, feature: (patient % 64) as u8, choice }
     }
 

@@ -12,7 +12,8 @@ const CHECKSUM_CHARS: usize = 5;
 /// CR).
 const KEPT: usize = LINE_LIMIT + 1;
 
-static CRC: crc::Crc<u16, crc::Table<1>> = crc::Crc::<u16, crc::Table<1>>::new(&crc::CRC_16_IBM_3740);
+static CRC: crc::Crc<u16, crc::Table<1>> =
+    crc::Crc::<u16, crc::Table<1>>::new(&crc::CRC_16_IBM_3740);
 
 /// CRC-16/CCITT-FALSE (polynomial 0x1021, start 0xFFFF, nothing reflected, nothing inverted).
 #[must_use]
@@ -137,7 +138,8 @@ impl Line {
     pub fn finish(&mut self) {
         let [high, low] = checksum(&self.text).to_be_bytes();
         let digit = |nibble: u8| nibble + if nibble < 10 { b'0' } else { b'A' - 10 };
-        let end = [b'*', digit(high >> 4), digit(high & 15), digit(low >> 4), digit(low & 15), b'\n'];
+        let end =
+            [b'*', digit(high >> 4), digit(high & 15), digit(low >> 4), digit(low & 15), b'\n'];
         for byte in end {
             // Writing text keeps this much free.
             let _ = self.text.push(byte);
@@ -221,7 +223,10 @@ mod tests {
         }
         assert!(open(b"STATUS*2DAA7").is_err());
         assert!(open(b"STATUS*2DAA*2DAA").is_err());
-        assert_eq!(open(b"STATUS*2DAB"), Err(WireError::Checksum { got: Some(0x2DAB), expected: 0x2DAA }));
+        assert_eq!(
+            open(b"STATUS*2DAB"),
+            Err(WireError::Checksum { got: Some(0x2DAB), expected: 0x2DAA })
+        );
         assert_eq!(open(b"STATUS"), Ok(Opened { body: b"STATUS", has_checksum: false }));
     }
 
@@ -235,6 +240,9 @@ mod tests {
         assert_eq!(line.as_bytes().len(), LINE_LIMIT + 1);
         let (end, body) = line.as_bytes().split_last().unwrap();
         assert_eq!(*end, b'\n');
-        assert_eq!(open(body), Ok(Opened { body: &[b'y'; LINE_LIMIT - CHECKSUM_CHARS], has_checksum: true }));
+        assert_eq!(
+            open(body),
+            Ok(Opened { body: &[b'y'; LINE_LIMIT - CHECKSUM_CHARS], has_checksum: true })
+        );
     }
 }

@@ -111,7 +111,8 @@ mod reply;
 mod request;
 
 pub use facts::{
-    Claim, FileDigest, Hello, Micro, NextLook, Restart, Row, State, Status, Stored, TrialId, TrialName,
+    Claim, FileDigest, Hello, Micro, NextLook, Restart, Row, State, Status, Stored, TrialId,
+    TrialName,
 };
 use frame::is_text;
 pub use frame::{Framer, LINE_LIMIT, Line, Opened, checksum, open};

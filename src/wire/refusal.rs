@@ -211,7 +211,9 @@ impl Refusal<'_> {
         match self {
             Self::Checksum { .. } => Word::Checksum,
             Self::Syntax { .. }
-            | Self::Plan(PlanError::Missing(_) | PlanError::Twice(_) | PlanError::Unknown(_)) => Word::Syntax,
+            | Self::Plan(PlanError::Missing(_) | PlanError::Twice(_) | PlanError::Unknown(_)) => {
+                Word::Syntax
+            }
             Self::Length => Word::Length,
             Self::Order { .. } => Word::Order,
             Self::Feature { .. } => Word::Feature,
@@ -244,8 +246,12 @@ impl fmt::Display for Refusal<'_> {
             Self::Checksum { got: Some(got), expected } => {
                 write!(f, " got={got:04X} expected={expected:04X}")
             }
-            Self::Checksum { got: None, expected } => write!(f, " got=none expected={expected:04X}"),
-            Self::Syntax { got, allowed } if got.is_empty() => write!(f, " got=nothing allowed {allowed}"),
+            Self::Checksum { got: None, expected } => {
+                write!(f, " got=none expected={expected:04X}")
+            }
+            Self::Syntax { got, allowed } if got.is_empty() => {
+                write!(f, " got=nothing allowed {allowed}")
+            }
             Self::Syntax { got, allowed } => write!(f, " got={got} allowed {allowed}"),
             Self::Length => write!(f, " allowed {LINE_LIMIT}"),
             Self::Order { expected } => write!(f, " expected={expected}"),
@@ -258,10 +264,16 @@ impl fmt::Display for Refusal<'_> {
             Self::Flash { pages, needed } => {
                 write!(f, " flash pages={pages} allowed {needed} or more for this plan")
             }
-            Self::NotPrivate => f.write_str(" design=conse allowed dp-conse interim uniform on a device"),
-            Self::Unknown { patient, assigned } => write!(f, " patient={patient} allowed 1..={assigned}"),
+            Self::NotPrivate => {
+                f.write_str(" design=conse allowed dp-conse interim uniform on a device")
+            }
+            Self::Unknown { patient, assigned } => {
+                write!(f, " patient={patient} allowed 1..={assigned}")
+            }
             Self::Full { patients } => write!(f, " patients={patients}"),
-            Self::Waiting { capacity } => write!(f, " waiting={capacity} send OUTCOME or LOST first"),
+            Self::Waiting { capacity } => {
+                write!(f, " waiting={capacity} send OUTCOME or LOST first")
+            }
             Self::Early => f.write_str(" no estimate yet"),
             Self::Closed | Self::Blank => Ok(()),
             Self::Locked(Lock::WrongProofs) => f.write_str(" wrong proofs until=power-up"),

@@ -3,10 +3,13 @@
 use core::fmt::{self, Write};
 
 use super::facts::{
-    Claim, FileDigest, Hello, Micro, NextLook, Restart, Row, State, Status, Stored, TrialId, TrialName,
+    Claim, FileDigest, Hello, Micro, NextLook, Restart, Row, State, Status, Stored, TrialId,
+    TrialName,
 };
 use super::request::Words;
-use super::{Hex, Line, MAC_BYTES, NONCE_BYTES, PROTOCOL, Refusal, WireError, Word, is_text, open, unhex};
+use super::{
+    Hex, Line, MAC_BYTES, NONCE_BYTES, PROTOCOL, Refusal, WireError, Word, is_text, open, unhex,
+};
 use crate::design::Arm;
 use crate::plan::Design;
 use crate::trial::Phase;
@@ -82,8 +85,16 @@ impl Reply<'_> {
                 hello.restart.map_or(Ok(()), |cause| write!(f, " restart={}", cause.name()))
             }
             Self::Status(s) => {
-                write!(f, "STATUS {} design={} n={} assigned={} ", s.name, s.design, s.patients, s.assigned)?;
-                write!(f, "resolved={} waiting={} capacity={} ", s.resolved, s.waiting, s.capacity)?;
+                write!(
+                    f,
+                    "STATUS {} design={} n={} assigned={} ",
+                    s.name, s.design, s.patients, s.assigned
+                )?;
+                write!(
+                    f,
+                    "resolved={} waiting={} capacity={} ",
+                    s.resolved, s.waiting, s.capacity
+                )?;
                 write!(f, "phase={} looks={} next-look={} ", s.phase.name(), s.looks, s.next_look)?;
                 write!(f, "spent={} left={}", s.spent, s.left)
             }
@@ -162,7 +173,14 @@ impl<'a> Reply<'a> {
                 else {
                     return Ok(None);
                 };
-                Some(Self::Row(Row { feature, estimate, error, low, high, outcomes: words.number()? }))
+                Some(Self::Row(Row {
+                    feature,
+                    estimate,
+                    error,
+                    low,
+                    high,
+                    outcomes: words.number()?,
+                }))
             }
             b"END" => Self::read_end(words),
             b"NONCE" => words.hex_if_any()?.map(Self::Nonce),
@@ -209,9 +227,9 @@ impl<'a> Reply<'a> {
             b"none" => Some((false, words.micro("left")?)),
             _ => None,
         });
-        let trial = words
-            .value_if_any("trial")
-            .map(|id| Some(TrialName { id: TrialId(unhex(id)?), file: FileDigest(words.hex("file")?) }));
+        let trial = words.value_if_any("trial").map(|id| {
+            Some(TrialName { id: TrialId(unhex(id)?), file: FileDigest(words.hex("file")?) })
+        });
         let restart = words.value_if_any("restart").map(Restart::named);
         Some(Self::Hello(Hello {
             version,
@@ -224,7 +242,8 @@ impl<'a> Reply<'a> {
     }
 
     fn read_status(words: &mut Words<'a>) -> Option<Self> {
-        let name = TrialName { id: TrialId(words.hex("trial")?), file: FileDigest(words.hex("file")?) };
+        let name =
+            TrialName { id: TrialId(words.hex("trial")?), file: FileDigest(words.hex("file")?) };
         let design = words.value("design")?;
         let design = Design::ALL.into_iter().find(|known| known.name().as_bytes() == design)?;
         let (patients, assigned) = (words.count("n")?, words.count("assigned")?);

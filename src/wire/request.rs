@@ -3,7 +3,9 @@
 use core::fmt::{self, Write};
 use core::str::FromStr;
 
-use super::{FileDigest, Hex, Line, MAC_BYTES, WireError, excerpt, hex_number, is_text, open, unhex};
+use super::{
+    FileDigest, Hex, Line, MAC_BYTES, WireError, excerpt, hex_number, is_text, open, unhex,
+};
 use crate::plan::{Plan, PlanError};
 
 /// Hex digits of a tag.
@@ -113,7 +115,10 @@ impl Request {
     pub fn parse_text(text: &[u8], proved: bool) -> Result<Self, WireError> {
         let request = Self::parse_words(text)?;
         if proved && !request.is_custodians() {
-            return Err(WireError::Syntax { got: excerpt(b"proof"), allowed: "KEY PLAN CLOSE ERASE" });
+            return Err(WireError::Syntax {
+                got: excerpt(b"proof"),
+                allowed: "KEY PLAN CLOSE ERASE",
+            });
         }
         Ok(request)
     }
@@ -146,7 +151,8 @@ impl Request {
                 Self::Lost { patient: words.number()? }
             }
             b"AUTH" => {
-                words.allowed = "AUTH alone: since protocol 2 the proof is the last word of the command";
+                words.allowed =
+                    "AUTH alone: since protocol 2 the proof is the last word of the command";
                 Self::Challenge
             }
             b"KEY" => {
@@ -311,7 +317,8 @@ impl<'a> Words<'a> {
 
     fn plan(&mut self) -> Result<Request, WireError> {
         let text = self.rest()?;
-        let digest = text.rsplit_once(" file=").map(|(plan, digits)| (plan, unhex(digits.as_bytes())));
+        let digest =
+            text.rsplit_once(" file=").map(|(plan, digits)| (plan, unhex(digits.as_bytes())));
         let (text, file) = match digest {
             Some((plan, Some(digest))) => (plan, FileDigest(digest)),
             _ => (text, FileDigest::NONE),

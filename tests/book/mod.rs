@@ -55,7 +55,8 @@ impl Book {
             let mut bytes = Vec::new();
             while bytes.len() < self.len(key) {
                 self.serial += 1;
-                bytes.extend((self.serial.wrapping_mul(0x9e37_79b9) << 8 | MADE_HERE).to_le_bytes());
+                bytes
+                    .extend((self.serial.wrapping_mul(0x9e37_79b9) << 8 | MADE_HERE).to_le_bytes());
             }
             bytes.truncate(self.len(key));
             self.values[usize::from(key)] = bytes;

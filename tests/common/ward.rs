@@ -2,8 +2,6 @@
 //! it.
 
 #![allow(dead_code, reason = "each test file uses the part it needs")]
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
-
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -87,8 +85,12 @@ impl Ward {
     /// Runs a command with text on its standard input.
     pub fn run_with(&self, words: &[&str], input: &str) -> Done {
         let mut command = self.command(words);
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         done(child.wait_with_output().unwrap())
     }
@@ -139,5 +141,9 @@ impl Ward {
 
 fn done(output: Output) -> Done {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Done { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    Done {
+        code: output.status.code().unwrap_or(-1),
+        out: text(output.stdout),
+        err: text(output.stderr),
+    }
 }

@@ -1,6 +1,4 @@
 //! What the tests of power cuts share: the ways to cut, and the count of what was lost.
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
-
 use std::io::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

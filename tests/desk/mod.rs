@@ -65,8 +65,13 @@ impl<const P: usize> MultiwriteNorFlash for Flash<P> {}
 impl<const P: usize> JournalFlash for Flash<P> {}
 
 /// A device with room for `M` features and `U` waiting patients, on pages of `P` bytes.
-pub struct Desk<E = Repeatable, G = Generator, const M: usize = 4, const U: usize = 8, const P: usize = PAGE>
-{
+pub struct Desk<
+    E = Repeatable,
+    G = Generator,
+    const M: usize = 4,
+    const U: usize = 8,
+    const P: usize = PAGE,
+> {
     pub device: Device<Box<DeviceState<M, U>>, Flash<P>, E, G>,
     pub flash: Flash<P>,
 }
@@ -150,7 +155,10 @@ impl<E: Entropy, G: Seeded, const M: usize, const U: usize, const P: usize> Desk
     /// one.
     pub fn proved(&mut self, line: &str) -> String {
         let (trial, nonce) = (self.trial(), self.challenge());
-        format!("{line} proof={}", Hex(&CustodianKey::new(KEY).proof(&nonce, trial, line.as_bytes())))
+        format!(
+            "{line} proof={}",
+            Hex(&CustodianKey::new(KEY).proof(&nonce, trial, line.as_bytes()))
+        )
     }
 
     /// Sends a custodian command with its proof.

@@ -1,7 +1,8 @@
 //! An emulated micro:bit v2: a Python process that runs `board.py`, spoken to in lines of JSON.
 //!
-//! Time on the board is virtual, so nothing here passes or fails by the speed of the machine. When a board is dropped
-//! after a test that passed, it must not have done anything that the chip's specification forbids.
+//! Time on the board is virtual, so nothing here passes or fails by the speed of the machine. When
+//! a board is dropped after a test that passed, it must not have done anything that the chip's
+//! specification forbids.
 
 use crate::bedside::Bedside;
 use serde_json::{Value, json};
@@ -12,7 +13,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 /// How long a reply may take, in microseconds: an `ERASE` of every page takes 6 seconds.
 const PATIENCE: u64 = 10_000_000;
 
-/// How long a boot may take: a journal that is repaired may erase every page, and a dead noise source is waited for.
+/// How long a boot may take: a journal that is repaired may erase every page, and a dead noise
+/// source is waited for.
 const BOOT: u64 = 8_000_000;
 /// Bytes of the journal.
 const JOURNAL: usize = 256 * 1024;
@@ -28,7 +30,8 @@ pub enum Firmware {
 
 /// A path from the environment that `cargo xtask test` sets.
 fn path(name: &str) -> PathBuf {
-    let path = std::env::var_os(name).unwrap_or_else(|| panic!("{name} is not set: run `cargo xtask test`"));
+    let path = std::env::var_os(name)
+        .unwrap_or_else(|| panic!("{name} is not set: run `cargo xtask test`"));
     assert!(Path::new(&path).is_file(), "{name}={path:?} is not a file: run `cargo xtask test`");
     path.into()
 }
@@ -45,7 +48,8 @@ pub struct Board {
 pub struct Cut;
 
 impl Board {
-    /// Switches on a board whose journal has never been written. `seed` is for its noise and its torn flash.
+    /// Switches on a board whose journal has never been written. `seed` is for its noise and its
+    /// torn flash.
     pub fn boot(firmware: Firmware, seed: u32) -> Self {
         let elf = path(match firmware {
             Firmware::Release => "EQUIPOISE_FIRMWARE_V2",
@@ -108,7 +112,8 @@ impl Board {
         self.does(json!({"do": "send", "hex": hex, "after": after}));
     }
 
-    /// The next line the board sends within so many microseconds, and the moment its first byte began.
+    /// The next line the board sends within so many microseconds, and the moment its first byte
+    /// began.
     pub fn try_line(&mut self, within: u64) -> Result<Option<(String, f64)>, Cut> {
         let answer = self.tell(json!({"do": "line", "limit": within}))?;
         let line = answer["line"].as_str().map(str::to_owned);
@@ -171,10 +176,28 @@ impl Board {
             wire_free: state["wire_free"].as_f64().unwrap(),
             overruns: state["overruns"].as_u64().unwrap(),
             operations: state["operations"].as_u64().unwrap(),
-            erases: state["erases"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect(),
-            lit: pairs.iter().map(|pair| 5 * pair[1].as_u64().unwrap() + pair[0].as_u64().unwrap()).collect(),
-            resets: state["resets"].as_array().unwrap().iter().map(|cause| cause.as_u64().unwrap()).collect(),
-            violations: state["violations"].as_array().unwrap().iter().map(|text| text.to_string()).collect(),
+            erases: state["erases"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|n| n.as_u64().unwrap())
+                .collect(),
+            lit: pairs
+                .iter()
+                .map(|pair| 5 * pair[1].as_u64().unwrap() + pair[0].as_u64().unwrap())
+                .collect(),
+            resets: state["resets"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|cause| cause.as_u64().unwrap())
+                .collect(),
+            violations: state["violations"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|text| text.to_string())
+                .collect(),
         }
     }
 }
@@ -211,7 +234,8 @@ impl Bedside for Board {
 
 impl Drop for Board {
     fn drop(&mut self) {
-        let violations = if std::thread::panicking() { Vec::new() } else { self.state().violations };
+        let violations =
+            if std::thread::panicking() { Vec::new() } else { self.state().violations };
         let _ = self.process.kill();
         let _ = self.process.wait();
         assert!(violations.is_empty(), "{violations:#?}");

@@ -1,4 +1,5 @@
-//! A terminal that does not wait for its reply: bytes come while flash stops the processor, and the UART loses some.
+//! A terminal that does not wait for its reply: bytes come while flash stops the processor, and the
+//! UART loses some.
 
 use crate::bedside::{Bedside, Dice, unsealed};
 use crate::board::{Board, Firmware};
@@ -8,8 +9,9 @@ use std::collections::BTreeSet;
 const REPLY: u64 = 150_000;
 const ROUNDS: u32 = 100;
 
-/// Whatever an overrun costs, a request is carried out as it was sent or refused: no reply names a patient whom nobody
-/// named, and nobody else is assigned or resolved. The requests carry no checksum, which would hide a damaged line.
+/// Whatever an overrun costs, a request is carried out as it was sent or refused: no reply names a
+/// patient whom nobody named, and nobody else is assigned or resolved. The requests carry no
+/// checksum, which would hide a damaged line.
 #[test]
 fn overrun_never_makes_another_request() {
     for overwrite in [false, true] {
@@ -24,8 +26,9 @@ fn overrun_never_makes_another_request() {
             board.ask(&format!("ASSIGN {assigned} 0"));
         }
         for m in 1..=ROUNDS {
-            // The next patient is assigned, and without waiting for the reply the oldest is declared lost. The
-            // first flash operation takes so long that bytes of the second request are lost.
+            // The next patient is assigned, and without waiting for the reply the oldest is
+            // declared lost. The first flash operation takes so long that bytes of the
+            // second request are lost.
             assigned += 1;
             let waiting = status(&mut board);
             board.slow_flash(1_000 + dice.roll(2_000));
@@ -54,7 +57,9 @@ fn overrun_never_makes_another_request() {
             }
         }
         let overruns = board.state().overruns;
-        println!("overwrite {overwrite}: {overruns} bytes lost, {refused} lines refused, none misread");
+        println!(
+            "overwrite {overwrite}: {overruns} bytes lost, {refused} lines refused, none misread"
+        );
         assert!(
             overruns > 50 && refused > 20,
             "{overruns} overruns, {refused} refused: too little was tested"

@@ -1,4 +1,5 @@
-//! Power cuts, resets and crashes: what was answered is there afterwards, and `HELLO` reports the cause.
+//! Power cuts, resets and crashes: what was answered is there afterwards, and `HELLO` reports the
+//! cause.
 
 use crate::bedside::{Bedside, Dice, sealed, unsealed};
 use crate::board::{Board, Cut, Firmware};
@@ -21,8 +22,8 @@ fn ask_until_cut(board: &mut Board, known: &mut Known) {
     }
 }
 
-/// The power fails inside writes, inside erases and inside the recovery that follows, with torn words and pages and RAM
-/// full of anything: nothing that was answered is lost.
+/// The power fails inside writes, inside erases and inside the recovery that follows, with torn
+/// words and pages and RAM full of anything: nothing that was answered is lost.
 #[test]
 fn power_cuts_lose_nothing_answered() {
     let mut board = Board::boot(Firmware::Release, 8);
@@ -57,7 +58,10 @@ fn power_cuts_lose_nothing_answered() {
         "{CUTS} cuts, {in_erases} in erases, and {in_recovery} in recovery: {} patients assigned, {} resolved, 0 lost",
         known.assigned, known.resolved
     );
-    assert!(in_erases >= 10 && in_recovery >= 5, "{in_erases} in erases, {in_recovery} in recovery");
+    assert!(
+        in_erases >= 10 && in_recovery >= 5,
+        "{in_erases} in erases, {in_recovery} in recovery"
+    );
 }
 
 /// The journal goes round its whole region, a page a power-up, and nothing is lost.
@@ -111,7 +115,8 @@ fn button_and_power_are_reported() {
     restarted(&mut board, &known, "power");
 }
 
-/// A panic, a fault and a stack overflow send nothing, reset the board and are reported as a fault, once.
+/// A panic, a fault and a stack overflow send nothing, reset the board and are reported as a fault,
+/// once.
 #[test]
 fn crashes_are_reported_as_fault() {
     for (drill, reset) in [("panic", 4), ("fault", 4), ("overflow", 8)] {

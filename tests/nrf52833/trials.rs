@@ -22,7 +22,8 @@ fn lit(board: &mut Board, time: u64) -> Vec<u64> {
     lit
 }
 
-/// Takes the report and requires that its MAC is the one of these rows, this trial and this plan under the key.
+/// Takes the report and requires that its MAC is the one of these rows, this trial and this plan
+/// under the key.
 fn check_report(board: &mut Board, plan: &str) {
     let lines = board.report();
     let parse = |line: &str| sealed(line).into_bytes();
@@ -43,8 +44,8 @@ fn check_report(board: &mut Board, plan: &str) {
     assert_eq!(hex(&mac), hex(&expected.finish(count, assigned, resolved)), "the report's MAC");
 }
 
-/// A trial of each design: repeats, late outcomes, losses, close, a report whose MAC is right, erase; and what the LEDs
-/// show meanwhile.
+/// A trial of each design: repeats, late outcomes, losses, close, a report whose MAC is right,
+/// erase; and what the LEDs show meanwhile.
 #[test]
 fn whole_trial_with_report_and_leds() {
     for design in ["interim", "dp-conse"] {
@@ -92,8 +93,8 @@ fn noise_on_flash_is_a_fault() {
     assert_eq!(lit(&mut board, 200_000), leds(display::FAULT));
 }
 
-/// A source of noise that is dead or stuck at power-up: only `HELLO` and `STATUS` are answered. One that dies later:
-/// nobody more is assigned.
+/// A source of noise that is dead or stuck at power-up: only `HELLO` and `STATUS` are answered. One
+/// that dies later: nobody more is assigned.
 #[test]
 fn dead_noise_source_assigns_nobody() {
     let mut board = Board::boot(Firmware::Release, 3);
@@ -102,7 +103,8 @@ fn dead_noise_source_assigns_nobody() {
     let mut assigned = 1;
     for (on, stuck) in [(false, None), (true, Some(0x5A))] {
         board.set_noise(on, stuck);
-        // The last sample of a source that died is still there; one that is stuck shows itself after some samples.
+        // The last sample of a source that died is still there; one that is stuck shows itself
+        // after some samples.
         let refused = loop {
             let reply = board.request(&format!("ASSIGN {} 0 {}", assigned + 1, tag(assigned + 1)));
             if !reply.starts_with("ARM ") || assigned > 90 {
@@ -124,8 +126,8 @@ fn dead_noise_source_assigns_nobody() {
     board.assign(assigned + 1, 0);
 }
 
-/// At any turnaround from 0 to 500 ms no request needs a second sending: 2,000 patients. The flash is worn so little that
-/// the journal lasts for 10 million; afterwards a power cut loses nothing.
+/// At any turnaround from 0 to 500 ms no request needs a second sending: 2,000 patients. The flash
+/// is worn so little that the journal lasts for 10 million; afterwards a power cut loses nothing.
 #[test]
 fn no_request_is_sent_twice() {
     const PATIENTS: u32 = 2000;
@@ -149,7 +151,9 @@ fn no_request_is_sent_twice() {
     }
     let State { overruns, erases, operations, .. } = board.state();
     let erased: u64 = erases.iter().sum();
-    println!("{PATIENTS} patients: {operations} flash operations, {erased} erases, {overruns} bytes lost");
+    println!(
+        "{PATIENTS} patients: {operations} flash operations, {erased} erases, {overruns} bytes lost"
+    );
     assert_eq!(overruns, 0);
     let lasts = u64::from(PATIENTS) * erases.len() as u64 * ENDURANCE / erased;
     assert!(lasts >= 10_000_000, "the journal lasts for {lasts} patients");
@@ -160,8 +164,8 @@ fn no_request_is_sent_twice() {
     assert_eq!((board.status("assigned"), board.status("waiting")), (PATIENTS, 0));
 }
 
-/// Microseconds from the end of each request to its reply, in a trial whose public counts are always the same and whose
-/// features, outcomes and losses depend on `seed`.
+/// Microseconds from the end of each request to its reply, in a trial whose public counts are
+/// always the same and whose features, outcomes and losses depend on `seed`.
 fn reply_times(plan: &str, seed: u32) -> Vec<f64> {
     let mut board = Board::boot(Firmware::Release, seed);
     board.begin(plan);
@@ -181,8 +185,8 @@ fn reply_times(plan: &str, seed: u32) -> Vec<f64> {
     times
 }
 
-/// Under load, with erases that take their real time, every reply leaves in the same slot whatever the features, arms
-/// and outcomes.
+/// Under load, with erases that take their real time, every reply leaves in the same slot whatever
+/// the features, arms and outcomes.
 #[test]
 fn reply_slots_do_not_depend_on_patients() {
     /// What slices of instructions make of exact moments.
@@ -203,7 +207,8 @@ fn reply_slots_do_not_depend_on_patients() {
     }
 }
 
-/// 4,096 patients wait; one more is refused. Power cuts in their outcomes and in the recovery lose nobody.
+/// 4,096 patients wait; one more is refused. Power cuts in their outcomes and in the recovery lose
+/// nobody.
 #[test]
 fn waiting_4096_survive_power_cuts() {
     const WAITING: u32 = 4096;
@@ -221,7 +226,10 @@ fn waiting_4096_survive_power_cuts() {
         let erase = cut % 3 == 0;
         board.cut_at(if erase { 1 } else { cut * 7 }, erase);
         loop {
-            board.send(format!("{}\n", sealed(&format!("OUTCOME {} 1", resolved + 1))).as_bytes(), 0);
+            board.send(
+                format!("{}\n", sealed(&format!("OUTCOME {} 1", resolved + 1))).as_bytes(),
+                0,
+            );
             match board.try_line(2_000_000) {
                 Ok(reply) => {
                     let line = reply.map(|(line, _)| line);

@@ -1,4 +1,5 @@
-//! Both ends of a conversation: requests with checksums, replies checked, and the custodian's proofs.
+//! Both ends of a conversation: requests with checksums, replies checked, and the custodian's
+//! proofs.
 
 use equipoise::testkit::order;
 use equipoise::wire::{Reply, checksum};
@@ -38,8 +39,8 @@ pub trait Bedside {
     /// The reply to `HELLO` must name this state and this cause of restart.
     fn expect_hello(&mut self, state: &str, restart: &str) {
         let hello = self.request("HELLO");
-        let good =
-            hello.starts_with(&format!("HELLO equipoise 2 0.1.0 {state} ")) && hello.ends_with(restart);
+        let good = hello.starts_with(&format!("HELLO equipoise 2 0.1.0 {state} "))
+            && hello.ends_with(restart);
         assert!(good, "{hello}");
     }
 
@@ -79,7 +80,8 @@ pub trait Bedside {
     fn status(&mut self, key: &str) -> u32 {
         let status = self.request("STATUS");
         let words = status.split(' ').filter_map(|word| word.split_once('='));
-        let value = words.into_iter().find(|(name, _)| *name == key).map(|(_, value)| value.parse());
+        let value =
+            words.into_iter().find(|(name, _)| *name == key).map(|(_, value)| value.parse());
         value.unwrap_or_else(|| panic!("no {key} in {status}")).unwrap()
     }
 }

@@ -1,8 +1,9 @@
-//! Cycles of a Cortex-M0, counted instruction by instruction over what the emulator says it executed.
+//! Cycles of a Cortex-M0, counted instruction by instruction over what the emulator says it
+//! executed.
 //!
-//! QEMU counts instructions; the processor takes one cycle for most of them, more for memory and branches. The table is
-//! that of the Cortex-M0's reference manual, with the single-cycle multiplier and the flash without wait states that
-//! the nRF51 has.
+//! QEMU counts instructions; the processor takes one cycle for most of them, more for memory and
+//! branches. The table is that of the Cortex-M0's reference manual, with the single-cycle
+//! multiplier and the flash without wait states that the nRF51 has.
 
 use crate::emulator::Firmware;
 
@@ -18,17 +19,22 @@ impl Code {
     }
 
     fn half(&self, address: u32) -> u16 {
-        let segment = self.segments.iter().rev().find(|(start, _)| *start <= address).expect("code");
+        let segment =
+            self.segments.iter().rev().find(|(start, _)| *start <= address).expect("code");
         let at = (address - segment.0) as usize;
         u16::from_le_bytes([segment.1[at], segment.1[at + 1]])
     }
 
-    /// Instructions and cycles from the call of a function to the call of another one, both named by a part of their
-    /// symbols.
+    /// Instructions and cycles from the call of a function to the call of another one, both named
+    /// by a part of their symbols.
     pub fn between(&self, trace: &[u32], from: &str, to: &str) -> (usize, u32) {
         let place = |name: &str, trace: &[u32]| {
-            let address = self.firmware.elf().symbol_where(|known| known.contains(name)).expect(name) & !1;
-            trace.iter().position(|at| *at == address).unwrap_or_else(|| panic!("{name} was not called"))
+            let address =
+                self.firmware.elf().symbol_where(|known| known.contains(name)).expect(name) & !1;
+            trace
+                .iter()
+                .position(|at| *at == address)
+                .unwrap_or_else(|| panic!("{name} was not called"))
         };
         let begin = place(from, trace);
         let end = begin + place(to, &trace[begin..]);
@@ -50,8 +56,9 @@ impl Code {
             0xc0..=0xcf => 1 + (code & 0xff).count_ones(), // LDM and STM
             0xd0..=0xdd if taken => 3,                     // B, conditional
             0xe0..=0xe7 => 3,                              // B
-            0x44 | 0x46 | 0x47 if taken => 3,              // BX, BLX, and writes to the program counter
-            0xf0..=0xf7 => 4,                              // BL, MSR, MRS, barriers
+            0x44 | 0x46 | 0x47 if taken => 3,              /* BX, BLX, and writes to the program
+            * counter */
+            0xf0..=0xf7 => 4, // BL, MSR, MRS, barriers
             _ => 1,
         }
     }

@@ -1,9 +1,10 @@
 //! A micro:bit v1 in QEMU: its serial line, its flash, its reset button and its power switch.
 //!
-//! QEMU gets three sockets: the serial port, the machine protocol (QMP) and the debugger's. It starts stopped;
-//! saved flash goes in through the debugger's `M` packets (which survive resets, unlike loaded files), and
-//! comes out through QMP's `memsave`. A thread drains the serial port, for QEMU stalls on an unread socket.
-//! Timeouts only turn a hang into a failure; nothing passes or fails by speed.
+//! QEMU gets three sockets: the serial port, the machine protocol (QMP) and the debugger's. It
+//! starts stopped; saved flash goes in through the debugger's `M` packets (which survive resets,
+//! unlike loaded files), and comes out through QMP's `memsave`. A thread drains the serial port,
+//! for QEMU stalls on an unread socket. Timeouts only turn a hang into a failure; nothing passes or
+//! fails by speed.
 
 use crate::bedside::Bedside;
 use crate::elf::Elf;
@@ -50,9 +51,12 @@ impl Firmware {
             Self::Test => "EQUIPOISE_FIRMWARE_TEST",
             Self::Logging => "EQUIPOISE_FIRMWARE_LOGGING",
         };
-        let path =
-            std::env::var_os(name).unwrap_or_else(|| panic!("{name} is not set: run `cargo xtask test`"));
-        assert!(Path::new(&path).is_file(), "{name}={path:?} is not a file: run `cargo xtask test`");
+        let path = std::env::var_os(name)
+            .unwrap_or_else(|| panic!("{name} is not set: run `cargo xtask test`"));
+        assert!(
+            Path::new(&path).is_file(),
+            "{name}={path:?} is not a file: run `cargo xtask test`"
+        );
         path.into()
     }
 
@@ -90,15 +94,24 @@ impl Emulator {
 
     /// Boots the build that logs.
     pub fn boot_logging() -> Self {
-        Self::boot_with(Firmware::Logging, None, &["-semihosting-config", "enable=on,target=native"])
+        Self::boot_with(
+            Firmware::Logging,
+            None,
+            &["-semihosting-config", "enable=on,target=native"],
+        )
     }
 
-    /// Ends QEMU, which writes out what it has buffered, and gives the lines logged, encoded: a zero ends each.
+    /// Ends QEMU, which writes out what it has buffered, and gives the lines logged, encoded: a
+    /// zero ends each.
     pub fn logged(mut self) -> BTreeSet<Vec<u8>> {
         self.qmp("quit", json!({}));
         self.qemu.wait().unwrap();
         let output = std::fs::read(self.directory.path().join("output")).unwrap();
-        output.split(|byte| *byte == 0).filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
+        output
+            .split(|byte| *byte == 0)
+            .filter(|line| !line.is_empty())
+            .map(<[u8]>::to_vec)
+            .collect()
     }
 
     /// The same, one instruction at a time, so that [`Self::trace`] can tell which.
@@ -114,8 +127,9 @@ impl Emulator {
     fn boot_with(firmware: Firmware, journal: Option<&[u8]>, options: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
-        let socket =
-            |name: &str| format!("socket,id={name},path={},server=on,wait=off", path(name).display());
+        let socket = |name: &str| {
+            format!("socket,id={name},path={},server=on,wait=off", path(name).display())
+        };
         let qemu = Command::new("qemu-system-arm")
             .args(["-M", "microbit", "-display", "none", "-monitor", "none", "-S", "-kernel"])
             .arg(firmware.path())
@@ -183,7 +197,10 @@ impl Emulator {
         let _ = self.qemu.wait();
         // The line ends with QEMU, so this ends too. A line that was cut short was not sent.
         let sent = self.lines.iter().filter(|line| line.ends_with(b"\n"));
-        (sent.map(|line| String::from_utf8_lossy(line.trim_ascii_end()).into_owned()).collect(), flash)
+        (
+            sent.map(|line| String::from_utf8_lossy(line.trim_ascii_end()).into_owned()).collect(),
+            flash,
+        )
     }
 
     /// Has QEMU ended by itself?
@@ -194,11 +211,15 @@ impl Emulator {
     /// Memory as the processor sees it.
     pub fn memory(&mut self, start: u32, length: u32) -> Vec<u8> {
         let file = self.directory.path().join("memory");
-        self.qmp("memsave", json!({"val": start, "size": length, "filename": file, "cpu-index": 0}));
+        self.qmp(
+            "memsave",
+            json!({"val": start, "size": length, "filename": file, "cpu-index": 0}),
+        );
         std::fs::read(file).unwrap()
     }
 
-    /// The addresses of the instructions executed meanwhile, of a board that was [booted for it](Self::boot_traced).
+    /// The addresses of the instructions executed meanwhile, of a board that was [booted for
+    /// it](Self::boot_traced).
     pub fn trace(&mut self, meanwhile: impl FnOnce(&mut Self)) -> Vec<u32> {
         let log = |board: &mut Self, what: &str| {
             board.qmp("human-monitor-command", json!({"command-line": format!("log {what}")}));
@@ -213,7 +234,8 @@ impl Emulator {
         let address = |line: &str| u32::from_str_radix(line.split('/').nth(1)?, 16).ok();
         let lines = text.lines().filter(|line| line.starts_with("Trace"));
         let mut addresses: Vec<u32> = lines.filter_map(address).collect();
-        // QEMU begins an instruction that touches a device again, to count it right, and logs it twice.
+        // QEMU begins an instruction that touches a device again, to count it right, and logs it
+        // twice.
         addresses.dedup();
         addresses
     }

@@ -37,7 +37,8 @@ impl Known {
         }
     }
 
-    /// The board must know what the terminal knows, and at most the one request more that got no reply.
+    /// The board must know what the terminal knows, and at most the one request more that got no
+    /// reply.
     pub fn check(&self, board: &mut impl Bedside) {
         let (assigned, resolved) = (board.status("assigned"), board.status("resolved"));
         assert!(
@@ -51,7 +52,11 @@ impl Known {
             self.resolved
         );
         if assigned == self.assigned && assigned > 0 {
-            assert_eq!(board.assign(assigned, 0), self.arm, "the arm of patient {assigned} changed");
+            assert_eq!(
+                board.assign(assigned, 0),
+                self.arm,
+                "the arm of patient {assigned} changed"
+            );
         }
     }
 }

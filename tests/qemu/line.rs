@@ -11,15 +11,17 @@ const RETRIES: u32 = 20;
 const BURST: usize = 10 * 1024;
 
 impl Emulator {
-    /// Gets in step again, whatever was lost or is still under way: an empty line and a word the board does not know,
-    /// until the refusal that names this very word comes. How many other lines were refused before.
+    /// Gets in step again, whatever was lost or is still under way: an empty line and a word the
+    /// board does not know, until the refusal that names this very word comes. How many other
+    /// lines were refused before.
     pub fn resynchronise(&mut self) -> usize {
         let mut refused = 0;
         for attempt in 0..RETRIES {
             let word = format!("SYNC{attempt}");
             self.send(format!("\n{}\n", sealed(&word)).as_bytes());
             while let Some(line) = self.line_within(RETRY_AFTER) {
-                // The board answers every damaged line with one well-formed error, and sends nothing else.
+                // The board answers every damaged line with one well-formed error, and sends
+                // nothing else.
                 assert!(unsealed(&line).starts_with("ERR "), "{line}");
                 if line.contains(&word) {
                     return refused;
@@ -47,7 +49,9 @@ fn garbage_and_bursts_change_nothing_and_the_next_request_is_answered() {
             // Requests without checksums, which a terminal that uses them never sends.
             2 => format!("ASSIGN {} 1\n", round + 1).repeat(BURST / 11).into_bytes(),
             // Lines of noise with a right length.
-            _ => (0..BURST).map(|i| if i % 40 == 39 { b'\n' } else { dice.roll(128) as u8 | 32 }).collect(),
+            _ => (0..BURST)
+                .map(|i| if i % 40 == 39 { b'\n' } else { dice.roll(128) as u8 | 32 })
+                .collect(),
         };
         board.send(&burst);
         answered += board.resynchronise();

@@ -1,4 +1,5 @@
-//! Counts of instructions, of memory, and of time: what is promised of the v1, measured on the image that ships.
+//! Counts of instructions, of memory, and of time: what is promised of the v1, measured on the
+//! image that ships.
 
 use crate::bedside::{Bedside, Dice, sealed, tag};
 use crate::cycles::Code;
@@ -16,24 +17,26 @@ const BAUD: f64 = 115_200.0;
 const HERTZ: f64 = 16e6;
 /// Most that computing an `ASSIGN` may take of the time its request and reply spend on the line.
 const SHARE: f64 = 0.11;
-/// The function that answers a line, and the one that waits for the reply's moment, as parts of their symbols.
+/// The function that answers a line, and the one that waits for the reply's moment, as parts of
+/// their symbols.
 const ANSWER: &str = "main_loop6answer17h";
 const WAIT: &str = "main_loop4wait17h";
-/// Patients who are traced: with short numbers, whose requests take the least time on the line (but for the very first,
-/// for whom the generator makes its first block), and with longer ones.
+/// Patients who are traced: with short numbers, whose requests take the least time on the line (but
+/// for the very first, for whom the generator makes its first block), and with longer ones.
 const TRACED: [RangeInclusive<u32>; 2] = [2..=9, 151..=159];
 
 impl Emulator {
     /// Bytes of stack never touched since the start, and in all.
     fn stack(&mut self) -> (usize, usize) {
-        let (end, start) = (Firmware::Release.symbol("_stack_end"), Firmware::Release.symbol("_stack_start"));
+        let (end, start) =
+            (Firmware::Release.symbol("_stack_end"), Firmware::Release.symbol("_stack_start"));
         let stack = self.memory(end, start - end);
         let words = stack.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap()));
         (words.take_while(|word| *word == PAINT).count() * 4, stack.len())
     }
 
-    /// Prints the stack's high-water mark, past the harness that would keep it from CI's output; fails if it came within
-    /// 256 bytes of the end.
+    /// Prints the stack's high-water mark, past the harness that would keep it from CI's output;
+    /// fails if it came within 256 bytes of the end.
     pub fn print_memory(&mut self, after: &str) {
         let (free, all) = self.stack();
         let _ = writeln!(std::io::stderr(), "stack after {after}: {} of {all} bytes", all - free);
@@ -109,7 +112,8 @@ fn traced(plan: &str) -> Traced {
         traced.assign.extend(cycles(&mut board, &|board| {
             board.assign(k, k % 64);
         }));
-        let outcome = |board: &mut Emulator| board.expect(&format!("OUTCOME {k} 1"), &format!("OK {k}"));
+        let outcome =
+            |board: &mut Emulator| board.expect(&format!("OUTCOME {k} 1"), &format!("OK {k}"));
         traced.outcome.extend(cycles(&mut board, &outcome));
     }
     let cycles: u32 = traced.assign.iter().chain(&traced.outcome).map(|(_, cycles)| cycles).sum();
@@ -123,7 +127,10 @@ fn instruction_counts_are_within_their_limits() {
     println!("|---|---|---|---|---|");
     let row = |what: &str, counts: &mut [u32], cycles: u32| {
         let (median, most) = (median(counts), counts.last().copied().unwrap());
-        println!("| {what} | {median} | {most} | {cycles} | {:.2} ms |", f64::from(cycles) / HERTZ * 1e3);
+        println!(
+            "| {what} | {median} | {most} | {cycles} | {:.2} ms |",
+            f64::from(cycles) / HERTZ * 1e3
+        );
     };
     for design in ["interim", "dp-conse"] {
         let plan = format!("design={design} features=64 patients=400 epsilon=1");
@@ -138,8 +145,9 @@ fn instruction_counts_are_within_their_limits() {
             board.expect(&format!("OUTCOME {k} 1"), &format!("OK {k}"));
             outcome.push(board.decided());
         }
-        let cycles =
-            |of: &[(u32, u32)]| median(&mut of.iter().map(|(_, cycles)| *cycles).collect::<Vec<_>>());
+        let cycles = |of: &[(u32, u32)]| {
+            median(&mut of.iter().map(|(_, cycles)| *cycles).collect::<Vec<_>>())
+        };
         row(&format!("`ASSIGN`, {design}"), &mut assign, cycles(&traced.assign));
         row(&format!("`OUTCOME`, {design}"), &mut outcome, cycles(&traced.outcome));
         for patients in TRACED {
@@ -170,8 +178,9 @@ fn instruction_counts_are_within_their_limits() {
     }
 }
 
-/// Reply times of a trial whose public counts are always the same and whose features, outcomes and losses depend on
-/// `seed`; with page turns, no pause between requests, and the arms the board draws.
+/// Reply times of a trial whose public counts are always the same and whose features, outcomes and
+/// losses depend on `seed`; with page turns, no pause between requests, and the arms the board
+/// draws.
 fn reply_times(plan: &str, seed: u32) -> Vec<u32> {
     let mut board = Emulator::boot(Firmware::Release);
     board.begin(plan);
@@ -196,7 +205,8 @@ fn reply_times(plan: &str, seed: u32) -> Vec<u32> {
 /// Patients of the reply time test: page turns happen every nine of them.
 const LOADED: u32 = 120;
 
-/// Under load the reply to every request leaves at the same moment, whatever the features, arms and outcomes.
+/// Under load the reply to every request leaves at the same moment, whatever the features, arms and
+/// outcomes.
 #[test]
 fn reply_slots_do_not_depend_on_patients() {
     for design in ["interim", "dp-conse"] {
@@ -208,7 +218,10 @@ fn reply_slots_do_not_depend_on_patients() {
             let second = reply_times(&plan, seed);
             for (i, (a, b)) in first.iter().zip(&second).enumerate() {
                 // One instruction is what a timer of 62.5 ns can be off by.
-                assert!(a.abs_diff(*b) <= 1, "{design}, seed {seed}, request {i}: {a} and {b} instructions");
+                assert!(
+                    a.abs_diff(*b) <= 1,
+                    "{design}, seed {seed}, request {i}: {a} and {b} instructions"
+                );
             }
         }
     }

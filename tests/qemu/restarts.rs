@@ -27,7 +27,10 @@ fn nothing_answered_is_lost_when_the_power_is_cut_at_random_moments() {
         board = Emulator::boot_on(Firmware::Release, &flash);
         known.check(&mut board);
     }
-    println!("{CUTS} power cuts: {} patients assigned, {} resolved, 0 lost", known.assigned, known.resolved);
+    println!(
+        "{CUTS} power cuts: {} patients assigned, {} resolved, 0 lost",
+        known.assigned, known.resolved
+    );
 }
 
 #[test]
@@ -106,10 +109,18 @@ fn the_image_that_ships_has_no_drills_and_cannot_be_seeded() {
     assert!(board.request("DRILL panic").starts_with("ERR syntax"));
     board.expect(&format!("KEY {}", hex(&KEY)), "OK");
 
-    // For the host's own target, so that this needs no other compiler; what is checked is the same line.
+    // For the host's own target, so that this needs no other compiler; what is checked is the same
+    // line.
     let check = |profile: &str| {
         std::process::Command::new(env!("CARGO"))
-            .args(["check", "--profile", profile, "--no-default-features", "--features", "firmware,seeded"])
+            .args([
+                "check",
+                "--profile",
+                profile,
+                "--no-default-features",
+                "--features",
+                "firmware,seeded",
+            ])
             .args(["--bin", "firmware"])
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .output()

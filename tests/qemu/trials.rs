@@ -19,8 +19,11 @@ fn whole_trial(design: &str, patients: u32) -> Vec<u8> {
         arms.push(arm);
         if k > 5 {
             let late = k - dice.roll(5);
-            let request =
-                if dice.roll(8) == 0 { format!("LOST {late}") } else { format!("OUTCOME {late} {}", k % 11) };
+            let request = if dice.roll(8) == 0 {
+                format!("LOST {late}")
+            } else {
+                format!("OUTCOME {late} {}", k % 11)
+            };
             board.expect(&request, &format!("OK {late}"));
         }
     }

@@ -82,7 +82,8 @@ fn board_and_host_say_the_same_over_2000_patients() {
     for design in ["dp-conse", "interim"] {
         let flash = StrictFlash::<PAGE>::new(64, 0);
         let restart = Some(Restart::Reset);
-        let mut host = Device::new(Box::new(DeviceState::BLANK), flash, Rehearsed(Rehearsal::START), restart);
+        let mut host =
+            Device::new(Box::new(DeviceState::BLANK), flash, Rehearsed(Rehearsal::START), restart);
         let expected = transcript(&mut host, design);
         let board = transcript(&mut Emulator::boot(Firmware::Test), design);
         for (i, (board, host)) in board.iter().zip(&expected).enumerate() {

@@ -16,10 +16,11 @@
 //!
 //! # Readings
 //! Where the text leaves a choice, this is the one made:
-//! 1. The count of a look is the count of resolved patients. Looks with the same count are one look,
-//!    and the look at half goes before a report. The look at `CLOSE` happens by itself at count n.
-//! 2. `N` of a feature is max(4, N_0 + N_1) of its ledger wherever it is used, also where a window's
-//!    expected size is computed.
+//! 1. The count of a look is the count of resolved patients. Looks with the same count are one
+//!    look, and the look at half goes before a report. The look at `CLOSE` happens by itself at
+//!    count n.
+//! 2. `N` of a feature is max(4, N_0 + N_1) of its ledger wherever it is used, also where a
+//!    window's expected size is computed.
 //! 3. A settled feature is left out at half: it has nothing to decide there, and its window began
 //!    with the whole remaining weight. "Nobody is left out at half" is about small windows.
 //! 4. c+ is the next look in which the feature takes part. It is known when the window begins,
@@ -32,8 +33,8 @@
 //! 8. V_L takes s2 from the ledger alone. L is the number of looks in which the feature took part,
 //!    this one included.
 //! 9. m_a is computed as one division (E + F/2)/max(E + F + G, u Y), so a tie is exact.
-//! 10. floor((all half/n)^(1-alpha)) adds 2^-20 before rounding down, so that rounding errors do not
-//!     make 99 of 100.
+//! 10. floor((all half/n)^(1-alpha)) adds 2^-20 before rounding down, so that rounding errors do
+//!     not make 99 of 100.
 //! 11. "Share of the patients left" is (c+ - c)/(n - c), in resolved patients.
 //! 12. `uniform`: a feature is left out of a report by the same rule of size; a window's weight is
 //!     (c - c')/n, c' being the feature's previous look.
@@ -140,8 +141,11 @@ impl Transcription {
         let (n, half, scale) = (plan.patients(), plan.half(), i64::from(plan.scale()));
         let unit = if scale <= 100 { scale } else { 1 };
         let epsilon = plan.epsilon();
-        let rate = Rate::new(u64::from(epsilon.num()), u64::from(epsilon.den()) * 2 * (unit * scale) as u64)
-            .unwrap();
+        let rate = Rate::new(
+            u64::from(epsilon.num()),
+            u64::from(epsilon.den()) * 2 * (unit * scale) as u64,
+        )
+        .unwrap();
         let r = epsilon.to_f64() / (2 * unit * scale) as f64;
         let one_minus_q = -libm::expm1(-r);
         let mut trial = Self {
@@ -156,7 +160,13 @@ impl Transcription {
             quantile: normal_quantile(1.0 - plan.beta().to_f64() / 2.0),
             law: Laplace::new(rate),
             v: 2.0 * libm::exp(-r) / (one_minus_q * one_minus_q) / ((unit * scale) as f64).powi(2),
-            schedule: schedule(n, half, u32::from(plan.features()), u32::from(plan.reports()), adaptive),
+            schedule: schedule(
+                n,
+                half,
+                u32::from(plan.features()),
+                u32::from(plan.reports()),
+                adaptive,
+            ),
             features: vec![Feature::default(); usize::from(plan.features())],
             waiting: Vec::new(),
             resolved: 0,
@@ -198,13 +208,16 @@ impl Transcription {
         if self.closed {
             return;
         }
-        let Some(Waiting { feature, arm, biased }) = self.waiting[patient - 1].take() else { return };
+        let Some(Waiting { feature, arm, biased }) = self.waiting[patient - 1].take() else {
+            return;
+        };
         if let Some(y) = y {
             let (u, scale) = (self.unit, self.scale);
             let f = u * y * (scale - y) / scale;
             let feature = &mut self.features[feature];
             let window = if biased { &mut feature.biased } else { &mut feature.fair };
-            for (cell, part) in window[arm].iter_mut().zip([u * y - f, 2 * f, u * (scale - y) - f]) {
+            for (cell, part) in window[arm].iter_mut().zip([u * y - f, 2 * f, u * (scale - y) - f])
+            {
                 *cell += part;
             }
         }
@@ -290,14 +303,18 @@ impl Transcription {
             Kind::BeforeHalf | Kind::Report => {}
         }
         let (c, before) = (f64::from(look.at), f64::from(feature.previous));
-        let expected =
-            if feature.previous == 0 { c / self.m } else { self.seen(feature) * (c - before) / before };
+        let expected = if feature.previous == 0 {
+            c / self.m
+        } else {
+            self.seen(feature) * (c - before) / before
+        };
         Self::coin_of(feature.settled).iter().all(|p| p * expected >= 5.0 + (2.0 * self.v).sqrt())
     }
 
     /// c+: the next look of a feature after the one at `c`.
     fn next_look(&self, feature: &Feature, c: u32) -> f64 {
-        let next = self.schedule.iter().find(|look| look.at > c && self.takes_part(feature, **look));
+        let next =
+            self.schedule.iter().find(|look| look.at > c && self.takes_part(feature, **look));
         next.map_or(self.n, |look| f64::from(look.at))
     }
 
@@ -349,8 +366,9 @@ impl Transcription {
 
     fn look(&mut self, look: Look, chance: &mut impl Chance) {
         let c = look.at;
-        let mut taking_part: Vec<usize> =
-            (0..self.features.len()).filter(|j| self.takes_part(&self.features[*j], look)).collect();
+        let mut taking_part: Vec<usize> = (0..self.features.len())
+            .filter(|j| self.takes_part(&self.features[*j], look))
+            .collect();
         // A planned look at the count of the close has been done.
         let from = c + u32::from(look.kind == Kind::Close);
         if let Some(next) = self.schedule.iter().find(|next| next.at >= from).copied() {

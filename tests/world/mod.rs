@@ -1,7 +1,7 @@
 //! A world of patients for tests of operating characteristics, around the shipping [`Trial`].
 //!
-//! It is a second simulator beside `equipoise simulate`: simpler, slower, and with circumstances that
-//! the product's simulator does not have (steps at half, arrivals that change, early closes).
+//! It is a second simulator beside `equipoise simulate`: simpler, slower, and with circumstances
+//! that the product's simulator does not have (steps at half, arrivals that change, early closes).
 
 use equipoise::chance::Sampler;
 use equipoise::plan::Plan;
@@ -24,8 +24,8 @@ pub enum Arrivals {
 #[derive(Clone, Debug)]
 pub struct Setting {
     pub plan: Plan,
-    /// Mean outcome (0 to 1) under each arm at the start; odd features have them the other way round
-    /// if `mirrored`.
+    /// Mean outcome (0 to 1) under each arm at the start; odd features have them the other way
+    /// round if `mirrored`.
     pub rates: [f64; 2],
     pub mirrored: bool,
     /// What both means gain from the first patient to the last, linearly.
@@ -159,7 +159,8 @@ fn one_trial(setting: &Setting, seed: u64) -> Found {
             let arm = trial.assign(feature as u8, None, &mut chance).unwrap().index();
             let rates = setting.rates_of(feature);
             found.regret += (rates[1 - arm] - rates[arm]).max(0.0);
-            let gain = setting.drift * patient as f64 / n as f64 + if late { setting.step } else { 0.0 };
+            let gain =
+                setting.drift * patient as f64 / n as f64 + if late { setting.step } else { 0.0 };
             let p = rates[arm] + gain;
             let heads = (0..setting.coins).filter(|_| uniform() < p).count() as f64;
             let exact = heads * f64::from(plan.scale()) / f64::from(setting.coins);

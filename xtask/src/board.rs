@@ -46,7 +46,8 @@ impl Board {
         }
     }
 
-    /// Largest image, and RAM of the chip. The board's layout (`memory.x`) holds the linker to them too.
+    /// Largest image, and RAM of the chip. The board's layout (`memory.x`) holds the linker to them
+    /// too.
     const fn limits(self) -> (u32, u32) {
         match self {
             Self::V1 => (96 * 1024, 16 * 1024),
@@ -156,15 +157,18 @@ impl Build {
     }
 
     fn read(&self) -> Result<Elf, String> {
-        let bytes = fs::read(&self.elf).map_err(|error| format!("{}: {error}", self.elf.display()))?;
-        Elf::parse(bytes).ok_or_else(|| format!("{} is not a 32-bit little-endian ELF", self.elf.display()))
+        let bytes =
+            fs::read(&self.elf).map_err(|error| format!("{}: {error}", self.elf.display()))?;
+        Elf::parse(bytes)
+            .ok_or_else(|| format!("{} is not a 32-bit little-endian ELF", self.elf.display()))
     }
 
     /// Writes `firmware.hex` beside the ELF, and says which SHA-256 the image has on flash.
     pub fn write_images(&self) -> Result<(), String> {
         let segments = self.read()?.load_segments();
         let hex = self.elf.with_extension("hex");
-        fs::write(&hex, image::hex(&segments)).map_err(|error| format!("{}: {error}", hex.display()))?;
+        fs::write(&hex, image::hex(&segments))
+            .map_err(|error| format!("{}: {error}", hex.display()))?;
         say(&format!("wrote {}; SHA-256 of the image on flash: {}", hex.display(), self.digest()?));
         Ok(())
     }
@@ -172,8 +176,9 @@ impl Build {
     /// No segment of the image may lie in the journal.
     pub fn check_journal(&self) -> Result<(), String> {
         let elf = self.read()?;
-        let address =
-            |symbol| elf.symbol(symbol).ok_or_else(|| format!("the firmware has no symbol {symbol}"));
+        let address = |symbol| {
+            elf.symbol(symbol).ok_or_else(|| format!("the firmware has no symbol {symbol}"))
+        };
         let journal = address("_journal_start")?..address("_journal_end")?;
         let overlaps = |(start, bytes): &(u32, Vec<u8>)| {
             *start < journal.end && start + bytes.len() as u32 > journal.start
@@ -190,12 +195,15 @@ impl Build {
         let image: u32 = elf.load_segments().iter().map(|(_, bytes)| bytes.len() as u32).sum();
         let size = |section| elf.section_size(section).unwrap_or(0);
         let statics = size(".data") + size(".bss") + size(".uninit");
-        let address =
-            |symbol| elf.symbol(symbol).ok_or_else(|| format!("the firmware has no symbol {symbol}"));
+        let address = |symbol| {
+            elf.symbol(symbol).ok_or_else(|| format!("the firmware has no symbol {symbol}"))
+        };
         let stack = address("_stack_start")? - address("_stack_end")?;
         let board = self.board.feature();
         let (image_limit, ram_limit) = self.board.limits();
-        for (what, bytes, limit) in [("image", image, image_limit), ("RAM", statics + stack, ram_limit)] {
+        for (what, bytes, limit) in
+            [("image", image, image_limit), ("RAM", statics + stack, ram_limit)]
+        {
             if bytes > limit {
                 return Err(format!("{board}: {what} takes {bytes} bytes, {limit} are allowed"));
             }

@@ -1,4 +1,5 @@
-//! `cargo xtask dist` and `cargo xtask reproduce`: what is released, and that it can be built again.
+//! `cargo xtask dist` and `cargo xtask reproduce`: what is released, and that it can be built
+//! again.
 //!
 //! `dist` leaves in `target/dist`: a static Linux program, a Windows program, a Debian package, the
 //! firmware images of all boards, and SHA256SUMS over them.
@@ -58,7 +59,10 @@ fn package(program: &Path, version: &str) -> Result<(), String> {
         fs::remove_dir_all(&root).map_err(|error| format!("{}: {error}", root.display()))?;
     }
     let installed = root.join("usr/bin/equipoise");
-    write(&installed, &fs::read(program).map_err(|error| format!("{}: {error}", program.display()))?)?;
+    write(
+        &installed,
+        &fs::read(program).map_err(|error| format!("{}: {error}", program.display()))?,
+    )?;
     run(Command::new("chmod").arg("755").arg(&installed))?;
     let printed = |arguments: &[&str]| {
         let output = Command::new(&installed).args(arguments).output();

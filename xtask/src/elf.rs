@@ -1,4 +1,5 @@
-//! The parts of a 32-bit little-endian ELF file that images, sizes and tests need, read by `object`.
+//! The parts of a 32-bit little-endian ELF file that images, sizes and tests need, read by
+//! `object`.
 
 use object::elf::{FileHeader32, PT_LOAD};
 use object::read::elf::{ElfFile32, FileHeader as _, ProgramHeader as _};
@@ -24,7 +25,8 @@ impl Elf {
     pub fn load_segments(&self) -> Vec<(u32, Vec<u8>)> {
         let data = self.bytes.as_slice();
         let header = FileHeader32::<LittleEndian>::parse(data);
-        let Ok(headers) = header.and_then(|header| header.program_headers(LittleEndian, data)) else {
+        let Ok(headers) = header.and_then(|header| header.program_headers(LittleEndian, data))
+        else {
             return Vec::new();
         };
         let mut segments: Vec<_> = headers

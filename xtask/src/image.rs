@@ -15,7 +15,8 @@ pub fn hex(segments: &[(u32, Vec<u8>)]) -> String {
         let mut at = *start;
         let mut rest = bytes.as_slice();
         while !rest.is_empty() {
-            let (piece, after) = rest.split_at(rest.len().min(HEX_RECORD - at as usize % HEX_RECORD));
+            let (piece, after) =
+                rest.split_at(rest.len().min(HEX_RECORD - at as usize % HEX_RECORD));
             if upper != Some(at >> 16) {
                 upper = Some(at >> 16);
                 record(&mut text, 0, 4, &((at >> 16) as u16).to_be_bytes());

@@ -15,6 +15,7 @@ const COLUMNS: usize = 100;
 pub fn lint() -> Result<(), String> {
     tools::lints()?;
     run(cargo().args(["fmt", "--all", "--check"]))?;
+    columns()?;
     run(&mut Command::new(tools::typos()?))?;
     let clippy = ["clippy", "--all-targets"];
     let strict = ["--", "-D", "warnings"];
@@ -80,7 +81,9 @@ pub fn columns() -> Result<(), String> {
         // A file that was deleted but not yet committed is still listed.
         let Ok(text) = fs::read_to_string(file) else { continue };
         files += 1;
-        found.extend(long_comments(&text).iter().map(|(line, columns)| format!("{file}:{line}: {columns}")));
+        found.extend(
+            long_comments(&text).iter().map(|(line, columns)| format!("{file}:{line}: {columns}")),
+        );
     }
     match (files, found.as_slice()) {
         (0, _) => Err("`git ls-files` lists no source file".into()),
@@ -88,9 +91,11 @@ pub fn columns() -> Result<(), String> {
             say(&format!("no comment of {files} files is longer than {COLUMNS} columns"));
             Ok(())
         }
-        _ => {
-            Err(format!("{} comments are longer than {COLUMNS} columns:\n{}", found.len(), found.join("\n")))
-        }
+        _ => Err(format!(
+            "{} comments are longer than {COLUMNS} columns:\n{}",
+            found.len(),
+            found.join("\n")
+        )),
     }
 }
 
@@ -143,7 +148,10 @@ mod tests {
             "// {wide}\nlet x = \"{wide}\";\n    /// {wide}\n//! ```text\n//! {wide}\n//! ```\n\
              //! | {wide} |\n// short\n//!{wide}\n"
         );
-        assert_eq!(long_comments(&text).iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 3, 9]);
+        assert_eq!(
+            long_comments(&text).iter().map(|(line, _)| *line).collect::<Vec<_>>(),
+            [1, 3, 9]
+        );
         assert!(long_comments(&format!("// {}", &wide[6..])).is_empty());
     }
 

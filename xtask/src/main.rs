@@ -1,8 +1,8 @@
 //! `cargo xtask`: builds the firmware and runs every gate. `cargo xtask --help` lists the commands.
 //!
-//! Each command first installs the tools it needs, says what it runs, and fails if it cannot do all of
-//! its work: nothing is skipped. The crate is small and does not depend on the product, so that it
-//! compiles in seconds.
+//! Each command first installs the tools it needs, says what it runs, and fails if it cannot do all
+//! of its work: nothing is skipped. The crate is small and does not depend on the product, so that
+//! it compiles in seconds.
 
 mod board;
 mod dist;
@@ -178,7 +178,11 @@ fn usage() -> String {
 }
 
 fn no_options(words: &[&str]) -> Result<(), String> {
-    if words.is_empty() { Ok(()) } else { Err(format!("`{}`: no options are allowed", words.join(" "))) }
+    if words.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("`{}`: no options are allowed", words.join(" ")))
+    }
 }
 
 /// Paths are relative to the workspace, from whichever directory the command was called.
@@ -239,7 +243,9 @@ fn qemu() -> Result<(), String> {
     say("    equipoise terminal --port PATH --trial TRIAL");
     say("The emulated flash lives as long as QEMU does. Ctrl-C ends it.");
     run(Command::new("qemu-system-arm")
-        .args(["-M", "microbit", "-display", "none", "-monitor", "none", "-serial", "pty", "-kernel"])
+        .args([
+            "-M", "microbit", "-display", "none", "-monitor", "none", "-serial", "pty", "-kernel",
+        ])
         .arg(&build.elf))
 }
 
@@ -281,7 +287,9 @@ fn absolute(path: &Path) -> Result<std::path::PathBuf, String> {
 fn counts() -> Result<(), String> {
     tools::qemu()?;
     let mut command = all_tests(&tools::compiler()?)?;
-    command.args(["--test", "qemu", "--", "--nocapture", "instruction_counts"]).stderr(Stdio::inherit());
+    command
+        .args(["--test", "qemu", "--", "--nocapture", "instruction_counts"])
+        .stderr(Stdio::inherit());
     let line = shown(&command);
     let output = command.output().map_err(|error| format!("`{line}` did not start: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);

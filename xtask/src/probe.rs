@@ -153,7 +153,8 @@ fn drives(mounts: &str) -> Vec<PathBuf> {
 /// Copies the hex file to a board's drive, after making sure that it is the right board.
 fn copy_to_drive(drive: &Path, board: Board, hex: &Path, erase_trial: bool) -> Result<(), String> {
     let details = drive.join("DETAILS.TXT");
-    let text = fs::read_to_string(&details).map_err(|error| format!("{}: {error}", details.display()))?;
+    let text =
+        fs::read_to_string(&details).map_err(|error| format!("{}: {error}", details.display()))?;
     match Board::from_details(&text) {
         Some(found) if found == board => {}
         Some(found) => return Err(format!("the drive is that of a board {found}, not {board}")),
@@ -165,7 +166,8 @@ fn copy_to_drive(drive: &Path, board: Board, hex: &Path, erase_trial: bool) -> R
     say(&format!("copying {} to {}", hex.display(), drive.display()));
     let target = drive.join("firmware.hex");
     let bytes = fs::read(hex).map_err(|error| format!("{}: {error}", hex.display()))?;
-    let mut file = fs::File::create(&target).map_err(|error| format!("{}: {error}", target.display()))?;
+    let mut file =
+        fs::File::create(&target).map_err(|error| format!("{}: {error}", target.display()))?;
     // The board restarts, and the drive goes away, when the file is complete.
     file.write_all(&bytes).map_err(|error| format!("{}: {error}", target.display()))?;
     let _ = file.sync_all();
@@ -200,11 +202,14 @@ mod tests {
     fn drive_takes_the_right_image() {
         let drive = std::env::temp_dir().join(format!("xtask-drive-{}", std::process::id()));
         fs::create_dir_all(&drive).unwrap();
-        fs::write(drive.join("DETAILS.TXT"), "# DAPLink\r\nUnique ID: 9904360254974e45\r\n").unwrap();
+        fs::write(drive.join("DETAILS.TXT"), "# DAPLink\r\nUnique ID: 9904360254974e45\r\n")
+            .unwrap();
         let hex = drive.join("image");
         fs::write(&hex, ":00000001FF\n").unwrap();
         let copied = drive.join("firmware.hex");
-        assert!(copy_to_drive(&drive, Board::V1, &hex, true).unwrap_err().contains("board v2, not v1"));
+        assert!(
+            copy_to_drive(&drive, Board::V1, &hex, true).unwrap_err().contains("board v2, not v1")
+        );
         assert_eq!(copy_to_drive(&drive, Board::V2, &hex, false), Err(TRIAL_LOST.into()));
         assert!(!copied.exists());
         assert_eq!(copy_to_drive(&drive, Board::V2, &hex, true), Ok(()));
@@ -224,7 +229,8 @@ mod tests {
 
     #[test]
     fn options_are_checked() {
-        let options = Options::parse(&["--board", "v2", "--erase-trial"], &["--erase-trial"]).unwrap();
+        let options =
+            Options::parse(&["--board", "v2", "--erase-trial"], &["--erase-trial"]).unwrap();
         assert_eq!(options, Options { board: Board::V2, erase_trial: true, yes: false });
         assert!(Options::parse(&["--board", "v2", "--erase-trial"], &[]).is_err());
         assert!(Options::parse(&[], &[]).unwrap_err().contains("which board"));

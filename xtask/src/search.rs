@@ -23,7 +23,9 @@ const FUZZ_BYTES: u32 = 2048;
 pub fn fuzz(words: &[&str]) -> Result<(), String> {
     let seconds = match words {
         [] => FUZZ_SECONDS,
-        ["--seconds", number] => number.parse().map_err(|_| format!("--seconds {number}: not a number"))?,
+        ["--seconds", number] => {
+            number.parse().map_err(|_| format!("--seconds {number}: not a number"))?
+        }
         other => return Err(format!("`{}`: allowed is --seconds NUMBER", other.join(" "))),
     };
     let program = tools::cargo_fuzz()?;
@@ -41,7 +43,8 @@ pub fn fuzz(words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// The core's unit tests under miri, which finds undefined behaviour and wrong arithmetic in `const`s.
+/// The core's unit tests under miri, which finds undefined behaviour and wrong arithmetic in
+/// `const`s.
 pub fn miri() -> Result<(), String> {
     tools::miri()?;
     let mut command = Command::new("rustup");
@@ -53,8 +56,8 @@ pub fn miri() -> Result<(), String> {
     run(&mut command)
 }
 
-/// Changes the core in many small ways and prints the changes that no test notices. The settings, and
-/// the excused changes with their reasons, are in `.cargo/mutants.toml`.
+/// Changes the core in many small ways and prints the changes that no test notices. The settings,
+/// and the excused changes with their reasons, are in `.cargo/mutants.toml`.
 pub fn mutants(words: &[&str]) -> Result<(), String> {
     let program = tools::cargo_mutants()?;
     let mut command = Command::new(program);

@@ -1,7 +1,8 @@
 //! The tools a firmware build and its tests need, and how to get them on a fresh Debian machine.
 //!
-//! The thumb targets, first that works: (1) installed for the rustc in use; (2) `rustup target add`, given
-//! 30 seconds; (3) Debian's own rustc with its library sources, from which cargo builds `core`.
+//! The thumb targets, first that works: (1) installed for the rustc in use; (2) `rustup target
+//! add`, given 30 seconds; (3) Debian's own rustc with its library sources, from which cargo builds
+//! `core`.
 
 use crate::board::Board;
 use crate::{cargo, run, say};
@@ -16,7 +17,8 @@ const TYPOS_VERSION: &str = "1.42.3";
 const FUZZ_VERSION: &str = "0.13.2";
 const MUTANTS_VERSION: &str = "27.1.0";
 const UNICORN_VERSION: &str = "2.1.4";
-const DEBIAN_PACKAGES: [&str; 5] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-clippy", "lld-22"];
+const DEBIAN_PACKAGES: [&str; 5] =
+    ["rustc-web", "cargo-web", "rust-web-src", "rust-web-clippy", "lld-22"];
 /// Makes step 2 and step 3 testable on a machine where step 1 would do.
 const FORCE_DEBIAN: &str = "EQUIPOISE_DEBIAN_RUST";
 
@@ -36,9 +38,11 @@ impl Compiler {
             Self::Debian => {
                 let mut command = Command::new("/usr/bin/cargo");
                 command.env("RUSTC", "/usr/bin/rustc").env("RUSTDOC", "/usr/bin/rustdoc");
-                // Building `core` is behind a nightly switch, which Debian's stable compiler takes too.
+                // Building `core` is behind a nightly switch, which Debian's stable compiler takes
+                // too.
                 command.env("RUSTC_BOOTSTRAP", "1").env_remove("RUSTUP_TOOLCHAIN");
-                let linker = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"));
+                let linker =
+                    format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"));
                 command.env(linker, "ld.lld-22");
                 command
             }
@@ -94,7 +98,9 @@ pub fn target(name: &str) -> Result<(), String> {
         return Ok(());
     }
     say(&format!("the target {name} is missing; asking rustup for it"));
-    if within(Command::new("rustup").args(["target", "add", name]), TOOLCHAIN_LIMIT) && installed(name) {
+    if within(Command::new("rustup").args(["target", "add", name]), TOOLCHAIN_LIMIT)
+        && installed(name)
+    {
         Ok(())
     } else {
         Err(format!("the target {name} could not be had from rustup"))
@@ -177,7 +183,11 @@ pub fn unicorn() -> Result<PathBuf, String> {
         let package = format!("unicorn=={UNICORN_VERSION}");
         run(Command::new(&python).args(["-m", "pip", "install", "--quiet", &package]))?;
     }
-    if works() { Ok(python) } else { Err("the Unicorn engine was installed but does not load".into()) }
+    if works() {
+        Ok(python)
+    } else {
+        Err("the Unicorn engine was installed but does not load".into())
+    }
 }
 
 /// Sees to it that rustfmt and clippy are there.
@@ -186,15 +196,16 @@ pub fn lints() -> Result<(), String> {
         return Ok(());
     }
     say("rustfmt or clippy is missing; asking rustup for them");
-    if within(Command::new("rustup").args(["component", "add", "rustfmt", "clippy"]), RUSTUP_LIMIT) {
+    if within(Command::new("rustup").args(["component", "add", "rustfmt", "clippy"]), RUSTUP_LIMIT)
+    {
         Ok(())
     } else {
         Err("rustfmt and clippy could not be had from rustup".into())
     }
 }
 
-/// Sees to it that a compiler of an exact version is there. (Without a version rustup would replace the
-/// stable compiler by a newer one, for which the thumb targets may be missing.)
+/// Sees to it that a compiler of an exact version is there. (Without a version rustup would replace
+/// the stable compiler by a newer one, for which the thumb targets may be missing.)
 pub fn toolchain(version: &str) -> Result<(), String> {
     let there = || {
         let mut command = Command::new("rustup");
@@ -230,8 +241,8 @@ pub fn cargo_mutants() -> Result<PathBuf, String> {
     crate_tool("cargo-mutants", MUTANTS_VERSION, "cargo-mutants")
 }
 
-/// Sees to it that a nightly compiler with miri is there. (Nightly is a channel of its own: fetching it
-/// leaves the stable compiler alone.)
+/// Sees to it that a nightly compiler with miri is there. (Nightly is a channel of its own:
+/// fetching it leaves the stable compiler alone.)
 pub fn miri() -> Result<(), String> {
     let there = || {
         let mut command = Command::new("rustup");
@@ -244,7 +255,8 @@ pub fn miri() -> Result<(), String> {
     }
     say("a nightly compiler with miri is missing; asking rustup for it");
     let parts = ["--component", "miri", "--component", "rust-src"];
-    let has_nightly = Command::new("rustup").args(["run", "nightly", "rustc", "--version"]).output();
+    let has_nightly =
+        Command::new("rustup").args(["run", "nightly", "rustc", "--version"]).output();
     let mut rustup = Command::new("rustup");
     if has_nightly.is_ok_and(|output| output.status.success()) {
         rustup.args(["component", "add", "--toolchain", "nightly", "miri", "rust-src"]);
@@ -284,7 +296,10 @@ fn apt_install(packages: &[&str]) -> Result<(), String> {
     if !answers("apt-get") {
         return Err(format!("there is no apt-get here; on Debian this would be needed: {by_hand}"));
     }
-    let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    let root = Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|output| output.stdout.trim_ascii() == b"0");
     if !root && !answers("sudo") {
         return Err(format!("installing needs root, and there is no sudo; as root run: {by_hand}"));
     }

@@ -1,7 +1,8 @@
 //! Time: TIMER0 counts 16 MHz from the crystal, in 32 bits, so a count wraps after 268 seconds.
 //!
-//! Compare channels: 0 reads the count, 1 is the regular tick, 2 the moment [`Clock::sleep_until`] waits for. The
-//! processor sleeps between interrupts; a wait ends on the compare event itself and not after a polling loop.
+//! Compare channels: 0 reads the count, 1 is the regular tick, 2 the moment [`Clock::sleep_until`]
+//! waits for. The processor sleeps between interrupts; a wait ends on the compare event itself and
+//! not after a polling loop.
 
 use super::model::pac;
 use super::{clear, happened, trigger, write};
@@ -17,7 +18,8 @@ const TICK: u32 = TICK_MICROSECONDS * PER_MICROSECOND;
 const NOW: usize = 0;
 const EVERY: usize = 1;
 const AT: usize = 2;
-/// A crystal starts in about a millisecond; without one the RC oscillator is used after this many polls.
+/// A crystal starts in about a millisecond; without one the RC oscillator is used after this many
+/// polls.
 const CRYSTAL_POLLS: u32 = 200_000;
 
 /// The running timer.
@@ -56,8 +58,8 @@ impl Clock for Timer {
         sleep_unless(work);
     }
 
-    /// The tick is off from here to the next [`Clock::sleep`], so that it cannot fall between the moment and
-    /// what the caller does then.
+    /// The tick is off from here to the next [`Clock::sleep`], so that it cannot fall between the
+    /// moment and what the caller does then.
     fn sleep_until(&mut self, moment: u32) {
         self.0.intenclr.write(|w| w.compare1().clear());
         write(&self.0.cc[AT], moment);
@@ -82,8 +84,8 @@ impl Clock for Timer {
 
 /// Sleeps until an interrupt, unless there is something to do already.
 pub(super) fn sleep_unless(mut work: impl FnMut() -> bool) {
-    // Masked, an interrupt still ends the sleep but is served after it: none is missed between the check and
-    // the sleep.
+    // Masked, an interrupt still ends the sleep but is served after it: none is missed between the
+    // check and the sleep.
     cortex_m::interrupt::free(|_| {
         if !work() {
             asm::wfi();
@@ -101,15 +103,18 @@ pub(super) fn now() -> u32 {
 
 #[interrupt]
 fn TIMER0() {
-    // SAFETY: single writes to registers with no effect but their own; the main loop only reads these bits.
+    // SAFETY: single writes to registers with no effect but their own; the main loop only reads
+    // these bits.
     let timer = unsafe { &*pac::TIMER0::ptr() };
-    // Only where its interrupt is on: a tick during `sleep_until` must not lengthen the way out of it.
+    // Only where its interrupt is on: a tick during `sleep_until` must not lengthen the way out of
+    // it.
     let on = timer.intenset.read().compare1().bit_is_set();
     if on && happened(&timer.events_compare[EVERY]) {
         clear(&timer.events_compare[EVERY]);
-        // Counted from now: after a long page erase the next tick must not lie in the past. (A capture on
-        // the tick's own channel would do, but QEMU raises the event again for it.) If this falls between
-        // capture and reading in `now`, the caller gets the later count, which is as good.
+        // Counted from now: after a long page erase the next tick must not lie in the past. (A
+        // capture on the tick's own channel would do, but QEMU raises the event again for
+        // it.) If this falls between capture and reading in `now`, the caller gets the
+        // later count, which is as good.
         write(&timer.cc[EVERY], now().wrapping_add(TICK));
     }
     if happened(&timer.events_compare[AT]) {

@@ -1,8 +1,9 @@
-//! Hardware noise: the chip's RNG, one byte at a time, with its bias correction on (about 0.7 ms a byte on the v1,
-//! 0.12 ms on the v2).
+//! Hardware noise: the chip's RNG, one byte at a time, with its bias correction on (about 0.7 ms a
+//! byte on the v1, 0.12 ms on the v2).
 //!
-//! The correction drops pairs of equal raw bits, so a source that is stuck gives no byte at all. A source
-//! that gives none within [`PATIENCE`] is dead, and reported as such, instead of being waited for.
+//! The correction drops pairs of equal raw bits, so a source that is stuck gives no byte at all. A
+//! source that gives none within [`PATIENCE`] is dead, and reported as such, instead of being
+//! waited for.
 
 use super::model::pac;
 use super::{clear, clock, happened, trigger};
@@ -33,7 +34,8 @@ impl Entropy for Noise {
             self.0.intenset.write(|w| w.valrdy().set());
             clock::sleep_unless(|| happened(&self.0.events_valrdy));
         }
-        // Read, then cleared: a byte that comes in between is dropped. The other way round it would count twice.
+        // Read, then cleared: a byte that comes in between is dropped. The other way round it would
+        // count twice.
         let byte = self.0.value.read().value().bits();
         clear(&self.0.events_valrdy);
         Some(byte)

@@ -1,10 +1,11 @@
 //! Fault handlers and reset reasons.
 //!
-//! A panic, a hard fault or a stray interrupt sends, logs and shows nothing: memory may be in any state and a panic's
-//! message could hold a private number. The handler leaves a mark in a RAM cell that start-up does not clear, and
-//! resets the chip; the journal then restores everything that was answered. A stack overflow ends in a
-//! processor lock-up, because the fault handler itself finds no stack; the chip resets on that by itself and reports it
-//! in RESETREAS, as it does for the watchdog. `HELLO` reports the cause ([`Reasons::cause`]).
+//! A panic, a hard fault or a stray interrupt sends, logs and shows nothing: memory may be in any
+//! state and a panic's message could hold a private number. The handler leaves a mark in a RAM cell
+//! that start-up does not clear, and resets the chip; the journal then restores everything that was
+//! answered. A stack overflow ends in a processor lock-up, because the fault handler itself finds
+//! no stack; the chip resets on that by itself and reports it in RESETREAS, as it does for the
+//! watchdog. `HELLO` reports the cause ([`Reasons::cause`]).
 
 use super::model::pac;
 use super::write;

@@ -1,17 +1,18 @@
-//! The journal's flash: the region `JOURNAL` of `memory.x`, through the NVMC, as `embedded_storage` NOR flash.
+//! The journal's flash: the region `JOURNAL` of `memory.x`, through the NVMC, as `embedded_storage`
+//! NOR flash.
 //!
-//! Pages of 1 KB (v1) or 4 KB (v2); words of 4 bytes, written with bits going from 1 to 0 only, each at most
-//! twice between erases. The processor stands still while the flash is busy: at most 46 microseconds a word, 22 ms
-//! (v1) or 88 ms (v2) a page erase. Nothing here can reach the image: offsets are relative to the region and
-//! checked against it.
+//! Pages of 1 KB (v1) or 4 KB (v2); words of 4 bytes, written with bits going from 1 to 0 only,
+//! each at most twice between erases. The processor stands still while the flash is busy: at most
+//! 46 microseconds a word, 22 ms (v1) or 88 ms (v2) a page erase. Nothing here can reach the image:
+//! offsets are relative to the region and checked against it.
 
 use super::model::{FLASH_PAGE, pac};
 use super::write;
 use crate::journal::JournalFlash;
 use core::ptr;
 use embedded_storage::nor_flash::{
-    ErrorType, MultiwriteNorFlash, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase, check_read,
-    check_write,
+    ErrorType, MultiwriteNorFlash, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase,
+    check_read, check_write,
 };
 
 const WORD: usize = 4;
@@ -49,7 +50,8 @@ impl ReadNorFlash for Flash {
         check_read(self, offset, bytes.len())?;
         let start = Self::address(offset) as *const u32;
         for (i, word) in bytes.as_chunks_mut::<WORD>().0.iter_mut().enumerate() {
-            // SAFETY: inside the region and word-aligned, as just checked; volatile, because the NVMC changes it.
+            // SAFETY: inside the region and word-aligned, as just checked; volatile, because the
+            // NVMC changes it.
             *word = unsafe { start.add(i).read_volatile() }.to_le_bytes();
         }
         Ok(())
@@ -87,14 +89,16 @@ impl JournalFlash for Flash {
         check_write(self, offset, bytes.len())?;
         let start = Self::address(offset) as *mut u32;
         let write = |(i, word): (usize, u32)| {
-            // SAFETY: inside the region and word-aligned, as just checked (the region starts on a page).
+            // SAFETY: inside the region and word-aligned, as just checked (the region starts on a
+            // page).
             unsafe { start.add(i).write_volatile(word) };
             self.wait();
             // SAFETY: the same word; volatile, because the NVMC changes it.
             unsafe { start.add(i).read_volatile() == word }
         };
         self.0.config.write(|w| w.wen().wen());
-        // SAFETY: four bytes are a word, whatever they are; the processor is little-endian, as the journal's words.
+        // SAFETY: four bytes are a word, whatever they are; the processor is little-endian, as the
+        // journal's words.
         let good = if let ([], words, []) = unsafe { bytes.align_to::<u32>() } {
             words.iter().copied().enumerate().all(write)
         } else {

@@ -1,9 +1,9 @@
 //! The BBC micro:bit, v1 (nRF51822, Cortex-M0) and v2 (nRF52833, Cortex-M4F).
 //!
-//! The two chips share the registers of UART, RNG, NVMC, TIMER and WDT, so each driver is written once over
-//! the alias [`model::pac`]; what differs (pins, page size, names of interrupts, sizes) is in `v1.rs` and `v2.rs`.
-//! Registers are written by field and value; tasks and events, which both chips define as 1 and 0, by
-//! [`trigger`], [`clear`] and [`happened`].
+//! The two chips share the registers of UART, RNG, NVMC, TIMER and WDT, so each driver is written
+//! once over the alias [`model::pac`]; what differs (pins, page size, names of interrupts, sizes)
+//! is in `v1.rs` and `v2.rs`. Registers are written by field and value; tasks and events, which
+//! both chips define as 1 and 0, by [`trigger`], [`clear`] and [`happened`].
 //!
 //! | peripheral | driver |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | WDT | [`watchdog`] |
 //! | GPIO | [`pins`]: the LED matrix |
 //! | POWER, faults | [`faults`]: panic, hard fault, stray interrupt; reset reasons |
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "registers and interrupts; each block gives its own reason")]
 
 pub mod clock;
 pub mod entropy;
@@ -109,8 +109,8 @@ fn happened<S: Readable + RegisterSpec<Ux = u32>>(event: &Reg<S>) -> bool {
     unsafe { event.as_ptr().read_volatile() != 0 }
 }
 
-/// Writes a register that is one number (a count, an address, a mask of pins), or a task or event. The register
-/// belongs to a peripheral this module owns; none of them can touch memory.
+/// Writes a register that is one number (a count, an address, a mask of pins), or a task or event.
+/// The register belongs to a peripheral this module owns; none of them can touch memory.
 #[inline]
 fn write<S: Writable + Resettable + RegisterSpec<Ux = u32>>(register: &Reg<S>, value: u32) {
     // SAFETY: the pointer is that of a live register.

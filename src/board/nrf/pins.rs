@@ -21,7 +21,8 @@ impl Pin {
     }
 
     fn registers(&self) -> &Port {
-        // SAFETY: a register block that exists for ever; its set and clear registers act on single pins.
+        // SAFETY: a register block that exists for ever; its set and clear registers act on single
+        // pins.
         unsafe { &*self.port }
     }
 }

@@ -1,9 +1,10 @@
 //! The serial line: UART0 at 115200 baud, 8N1, on the pins of the USB interface chip.
 //!
-//! Receiving is done in the UART's interrupt, into a queue of [`QUEUE`] bytes that the main loop empties: a
-//! request line, or 22 ms of a busy line. The UART itself holds 6 bytes, half a millisecond, which covers the
-//! 46 microseconds in which the processor stands still for one word of flash; page erases stop it for 20
-//! to 90 milliseconds and happen only while a terminal waits for its reply. [`Inbox`] marks what is lost or broken.
+//! Receiving is done in the UART's interrupt, into a queue of [`QUEUE`] bytes that the main loop
+//! empties: a request line, or 22 ms of a busy line. The UART itself holds 6 bytes, half a
+//! millisecond, which covers the 46 microseconds in which the processor stands still for one word
+//! of flash; page erases stop it for 20 to 90 milliseconds and happen only while a terminal waits
+//! for its reply. [`Inbox`] marks what is lost or broken.
 //!
 //! Sending blocks until the UART has taken each byte.
 
@@ -18,7 +19,8 @@ use pac::interrupt;
 
 /// Bytes waiting for the main loop (one slot of the queue stays empty).
 pub const QUEUE: usize = 256;
-const _: () = assert!(QUEUE > crate::wire::LINE_LIMIT + 2, "a whole line with its line end must fit");
+const _: () =
+    assert!(QUEUE > crate::wire::LINE_LIMIT + 2, "a whole line with its line end must fit");
 /// Bytes the UART holds.
 const FIFO: usize = 6;
 
@@ -31,8 +33,8 @@ pub struct Receiver(Consumer<'static, u8>);
 /// What the interrupt owns.
 struct Shared(UnsafeCell<Option<Inbox<'static>>>);
 
-// SAFETY: written once by `open`, before the interrupt is unmasked, and then touched by the interrupt alone,
-// which cannot interrupt itself.
+// SAFETY: written once by `open`, before the interrupt is unmasked, and then touched by the
+// interrupt alone, which cannot interrupt itself.
 unsafe impl Sync for Shared {}
 
 static INBOX: Shared = Shared(UnsafeCell::new(None));
@@ -110,7 +112,8 @@ fn receive() {
             write(&uart.errorsrc, uart.errorsrc.read().bits());
             error = true;
         }
-        // The event is cleared before the byte is read: the UART raises it again for the next byte it holds.
+        // The event is cleared before the byte is read: the UART raises it again for the next byte
+        // it holds.
         if held.is_full() || !happened(&uart.events_rxdrdy) {
             break;
         }

@@ -22,8 +22,11 @@ pub const LED_ROWS: usize = 3;
 /// Columns of the LED matrix as it is wired.
 pub const LED_COLUMNS: usize = 9;
 /// Where each wired LED sits in a picture: 5 * y + x; 25 where there is none.
-pub const LED_MAP: [[u8; LED_COLUMNS]; LED_ROWS] =
-    [[0, 2, 4, 19, 18, 17, 16, 15, 11], [14, 10, 12, 1, 3, 23, 21, 25, 25], [22, 24, 20, 5, 6, 7, 8, 9, 13]];
+pub const LED_MAP: [[u8; LED_COLUMNS]; LED_ROWS] = [
+    [0, 2, 4, 19, 18, 17, 16, 15, 11],
+    [14, 10, 12, 1, 3, 23, 21, 25, 25],
+    [22, 24, 20, 5, 6, 7, 8, 9, 13],
+];
 
 /// P0.24 and P0.25, towards the USB interface chip.
 const TX: u32 = 24;

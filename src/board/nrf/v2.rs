@@ -21,8 +21,13 @@ pub const LED_ROWS: usize = 5;
 /// Columns of the LED matrix.
 pub const LED_COLUMNS: usize = 5;
 /// Where each wired LED sits in a picture: 5 * y + x.
-pub const LED_MAP: [[u8; LED_COLUMNS]; LED_ROWS] =
-    [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11, 12, 13, 14], [15, 16, 17, 18, 19], [20, 21, 22, 23, 24]];
+pub const LED_MAP: [[u8; LED_COLUMNS]; LED_ROWS] = [
+    [0, 1, 2, 3, 4],
+    [5, 6, 7, 8, 9],
+    [10, 11, 12, 13, 14],
+    [15, 16, 17, 18, 19],
+    [20, 21, 22, 23, 24],
+];
 
 /// P0.06 and P1.08, towards the USB interface chip.
 const TX: u8 = 6;
@@ -39,9 +44,13 @@ pub fn connect(uart: &pac::UART0) {
     port.pin_cnf[usize::from(RX)].write(|w| w.dir().input().input().connect().pull().pullup());
     // From zero, because the reserved bits of these registers read as ones after a reset.
     // SAFETY: both are numbers of pins.
-    uart.psel.txd.write(|w| unsafe { w.bits(0).pin().bits(TX) }.port().clear_bit().connect().connected());
+    uart.psel
+        .txd
+        .write(|w| unsafe { w.bits(0).pin().bits(TX) }.port().clear_bit().connect().connected());
     // SAFETY: as above.
-    uart.psel.rxd.write(|w| unsafe { w.bits(0).pin().bits(RX) }.port().set_bit().connect().connected());
+    uart.psel
+        .rxd
+        .write(|w| unsafe { w.bits(0).pin().bits(RX) }.port().set_bit().connect().connected());
 }
 
 /// The rows, P0.21, P0.22, P0.15, P0.24, P0.19; high selects.

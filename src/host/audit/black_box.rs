@@ -1,14 +1,17 @@
-//! The device as a black box: driven over its line on two neighbouring trials, many times, and only the replies kept.
+//! The device as a black box: driven over its line on two neighbouring trials, many times, and only
+//! the replies kept.
 //!
-//! Each run is a device of its own, with flash in memory and a generator of its own seed; the two trials of an
-//! [`Experiment`] differ in one patient. The replies of a run, without those to the open patient's own requests, are put
-//! into one of a few categories, fixed beforehand. For every category and every set of categories from some number up,
-//! the Clopper-Pearson bounds of its probability in both trials bound epsilon and delta from below.
+//! Each run is a device of its own, with flash in memory and a generator of its own seed; the two
+//! trials of an [`Experiment`] differ in one patient. The replies of a run, without those to the
+//! open patient's own requests, are put into one of a few categories, fixed beforehand. For every
+//! category and every set of categories from some number up, the Clopper-Pearson bounds of its
+//! probability in both trials bound epsilon and delta from below.
 //!
-//! **False alarms.** All bounds of an experiment hold together with probability at least 1 - [`FALSE_ALARMS`]: the
-//! error is shared out evenly over all bounds (Bonferroni). So a device that keeps its claim is said to exceed it with
-//! probability at most that. The seeds are fixed: the same runs give the same answer every time. A pass proves nothing
-//! beyond these sets; the exact audit does.
+//! **False alarms.** All bounds of an experiment hold together with probability at least 1 -
+//! [`FALSE_ALARMS`]: the error is shared out evenly over all bounds (Bonferroni). So a device that
+//! keeps its claim is said to exceed it with probability at most that. The seeds are fixed: the
+//! same runs give the same answer every time. A pass proves nothing beyond these sets; the exact
+//! audit does.
 
 use crate::prelude::*;
 use rayon::prelude::*;
@@ -126,7 +129,11 @@ impl Experiment {
         let plan = format!("PLAN {}", self.plan);
         let challenge = board.ask("AUTH");
         let nonce = challenge.split(['*', ' ']).nth(1).and_then(|hex| unhex(hex.trim().as_bytes()));
-        let proof = CustodianKey::new(KEY).proof(&nonce.unwrap_or_default(), TrialId::NONE, plan.as_bytes());
+        let proof = CustodianKey::new(KEY).proof(
+            &nonce.unwrap_or_default(),
+            TrialId::NONE,
+            plan.as_bytes(),
+        );
         let begun = board.ask(&format!("{plan} proof={}", Hex(&proof)));
         assert!(begun.starts_with("OK"), "the device refuses the plan of the audit: {begun}");
         replies += &begun;
@@ -142,14 +149,16 @@ impl Experiment {
     }
 }
 
-/// Lower bounds of epsilon (at the claimed delta) and of delta (at the claimed epsilon) from counts of categories.
+/// Lower bounds of epsilon (at the claimed delta) and of delta (at the claimed epsilon) from counts
+/// of categories.
 fn bounds(counts: &[Vec<u32>; 2], runs: u32, epsilon: f64, delta: f64) -> Loss {
     let categories = counts[0].len().max(counts[1].len());
     let count = |trial: usize, from: usize, to: usize| {
         (from..to).map(|c| counts[trial].get(c).copied().unwrap_or(0)).sum::<u32>()
     };
     let singles = (0..categories).map(|c| (c, c + 1));
-    let (upward, downward) = ((1..categories).map(|c| (c, categories)), (1..categories).map(|c| (0, c)));
+    let (upward, downward) =
+        ((1..categories).map(|c| (c, categories)), (1..categories).map(|c| (0, c)));
     let sets: Vec<_> = singles.chain(upward).chain(downward).collect();
     // Two directions, and an upper and a lower bound each.
     let error = FALSE_ALARMS / (4 * sets.len()) as f64;
@@ -168,7 +177,8 @@ fn bounds(counts: &[Vec<u32>; 2], runs: u32, epsilon: f64, delta: f64) -> Loss {
     worst
 }
 
-/// The Clopper-Pearson lower bound of a probability: the p at which `count` or more of `runs` have probability `error`.
+/// The Clopper-Pearson lower bound of a probability: the p at which `count` or more of `runs` have
+/// probability `error`.
 fn lower_bound(count: u32, runs: u32, error: f64) -> f64 {
     if count == 0 {
         return 0.0;

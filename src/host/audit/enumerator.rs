@@ -1,26 +1,28 @@
 //! Every answer chance can give, each with its exact probability.
 //!
-//! [`Enumerator`] is a [`Chance`] that does not draw but chooses: [`Enumerator::every`] runs an operation again and
-//! again, each time along the next path of choices, until all have been taken. The operation is the code that
-//! ships; it cannot tell the enumerator from a sampler. Probabilities are products of f64 and exact to about
-//! 1e-15 each.
+//! [`Enumerator`] is a [`Chance`] that does not draw but chooses: [`Enumerator::every`] runs an
+//! operation again and again, each time along the next path of choices, until all have been taken.
+//! The operation is the code that ships; it cannot tell the enumerator from a sampler.
+//! Probabilities are products of f64 and exact to about 1e-15 each.
 //!
 //! Coins have two answers, noise has infinitely many. What is left out, and why no loss is hidden:
 //! * A **noise** draw k is walked where cell + k lies in a *frame* of cells that the caller gives,
 //!   widened on both sides until the part outside has a mass of at most [`TAIL`]. The frame is the
 //!   same for all trials that are compared, so every ledger inside it has its full probability in
-//!   every one of them, and no ratio is changed by the cut. The mass outside is missing from the sum
-//!   of the weights; the caller counts it as delta.
+//!   every one of them, and no ratio is changed by the cut. The mass outside is missing from the
+//!   sum of the weights; the caller counts it as delta.
 //! * A draw whose frame is a single cell value is not walked: its noise is **given** as 0. The cell
-//!   then is the same in all trials that are compared, its noise has one law in all of them, and the
-//!   laws found are those given this noise.
-//! * A **length** above the horizon is never reached, so all such lengths are one answer. Nothing is left out.
+//!   then is the same in all trials that are compared, its noise has one law in all of them, and
+//!   the laws found are those given this noise.
+//! * A **length** above the horizon is never reached, so all such lengths are one answer. Nothing
+//!   is left out.
 
 use crate::chance::{Chance, Fraction};
 use crate::noise::{Laplace, Rate};
 use crate::prelude::*;
 
-/// Most mass of one noise draw that is left out: a trial draws a few, and 1e-12 is what it may miss in all.
+/// Most mass of one noise draw that is left out: a trial draws a few, and 1e-12 is what it may miss
+/// in all.
 pub const TAIL: f64 = 2e-13;
 
 /// Walks every answer of an operation.
@@ -39,8 +41,9 @@ pub struct Enumerator<'a> {
 }
 
 impl<'a> Enumerator<'a> {
-    /// The results of `operation` on every path with their probabilities. `frame` holds, for each noise draw in
-    /// order, the noise that brings its cell to the ends of the frame; `horizon` is the number of patients.
+    /// The results of `operation` on every path with their probabilities. `frame` holds, for each
+    /// noise draw in order, the noise that brings its cell to the ends of the frame; `horizon`
+    /// is the number of patients.
     pub fn every<T>(
         horizon: u32,
         frame: &'a [Option<(i64, i64)>],
@@ -84,7 +87,8 @@ impl<'a> Enumerator<'a> {
     }
 }
 
-/// Farthest noise that must be walked for the mass beyond it, on both sides, to be at most [`TAIL`].
+/// Farthest noise that must be walked for the mass beyond it, on both sides, to be at most
+/// [`TAIL`].
 fn reach(rate: f64) -> i64 {
     // 2 q^(k+1) / (1+q) <= TAIL
     let mut k = 0;

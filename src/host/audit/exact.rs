@@ -1,33 +1,36 @@
-//! The exact audit: a whole small trial, every chance, every neighbour, through the code that ships.
+//! The exact audit: a whole small trial, every chance, every neighbour, through the code that
+//! ships.
 //!
 //! # What is compared
-//! A [`Case`] is a trial in which everything is fixed but patient t. A [`Record`] is what t may be: a feature, an
-//! outcome or its loss and, where it is given, an arm (without one the design draws it). Two trials are neighbours
-//! when they differ in t's record; requests come at the same moments. [`laws`] gives the law of all that is seen
-//! under every record at once, [`Laws::worst`] the worst pair.
+//! A [`Case`] is a trial in which everything is fixed but patient t. A [`Record`] is what t may be:
+//! a feature, an outcome or its loss and, where it is given, an arm (without one the design draws
+//! it). Two trials are neighbours when they differ in t's record; requests come at the same
+//! moments. [`laws`] gives the law of all that is seen under every record at once, [`Laws::worst`]
+//! the worst pair.
 //!
-//! With the arm in the record, neighbours may differ in "everything about t". The law under an outcome that depends
-//! on the arm is a mixture of laws with given arms, so a bound for these pairs holds for every such patient too.
-//! Outcomes of the others may be fixed without loss: their arms are seen, so only the outcome under the arm seen
-//! counts, and all outcomes are tried.
+//! With the arm in the record, neighbours may differ in "everything about t". The law under an
+//! outcome that depends on the arm is a mixture of laws with given arms, so a bound for these pairs
+//! holds for every such patient too. Outcomes of the others may be fixed without loss: their arms
+//! are seen, so only the outcome under the arm seen counts, and all outcomes are tried.
 //!
 //! # What is seen
 //! Every arm but t's, the public status after every request, and, by [`View`]: `Ledger` the noisy
 //! windows of all features that take part in a look (all that `interim` and `uniform` ever let out,
-//! and more than any reply holds), or `Replies` the rows of a report whenever one could be asked for,
-//! or `Arms` nothing more.
+//! and more than any reply holds), or `Replies` the rows of a report whenever one could be asked
+//! for, or `Arms` nothing more.
 //!
 //! A cell that is the same in all trials compared gets its noise as given ([`super::enumerator`]):
-//! the laws are those given that noise. Its law does not depend on t, so a bound for each value is a
-//! bound for all of them; the walk takes one value, and the cases vary the outcomes instead.
+//! the laws are those given that noise. Its law does not depend on t, so a bound for each value is
+//! a bound for all of them; the walk takes one value, and the cases vary the outcomes instead.
 //!
 //! # How the walk goes
-//! All sights are walked as a tree, one request at a time. A node holds, for each record, every state the trial may
-//! be in with the probability of that state *and* the sights so far. States are the trial's own byte form. Two
-//! shortcuts, both exact: nodes that agree in their states and in the proportions of all weights have futures in
-//! the same proportions and are merged; a node in which all records have the same states in the same proportions
-//! has nothing more to tell and becomes a sight of [`Laws`] at once. In particular nothing of the proof of
-//! `interim` is assumed: if a later step used t's record again, the states would differ and the walk would go on.
+//! All sights are walked as a tree, one request at a time. A node holds, for each record, every
+//! state the trial may be in with the probability of that state *and* the sights so far. States are
+//! the trial's own byte form. Two shortcuts, both exact: nodes that agree in their states and in
+//! the proportions of all weights have futures in the same proportions and are merged; a node in
+//! which all records have the same states in the same proportions has nothing more to tell and
+//! becomes a sight of [`Laws`] at once. In particular nothing of the proof of `interim` is assumed:
+//! if a later step used t's record again, the states would differ and the walk would go on.
 
 use crate::prelude::*;
 use std::collections::{BTreeMap, HashMap};
@@ -70,7 +73,8 @@ pub struct Case {
     pub patients: Vec<Patient>,
     /// The index, from 0, of the patient whose record varies.
     pub open: usize,
-    /// A patient's outcome is recorded after this many more patients have been assigned; at most 3.
+    /// A patient's outcome is recorded after this many more patients have been assigned; at most
+    /// 3.
     pub delay: usize,
     /// Is the trial followed to its close, or only to its last arm?
     pub closes: bool,
@@ -106,11 +110,23 @@ pub type Sight = Vec<i64>;
 /// Where a trial is run and watched. [`View`] is the product; tests put broken ones in its place.
 pub trait Room {
     /// Performs an act, adds to `seen` what is seen of it, and gives the arm if there was one.
-    fn perform(&self, trial: &mut Small, act: Act, chance: &mut Enumerator, seen: &mut Sight) -> Option<Arm>;
+    fn perform(
+        &self,
+        trial: &mut Small,
+        act: Act,
+        chance: &mut Enumerator,
+        seen: &mut Sight,
+    ) -> Option<Arm>;
 }
 
 impl Room for View {
-    fn perform(&self, trial: &mut Small, act: Act, chance: &mut Enumerator, seen: &mut Sight) -> Option<Arm> {
+    fn perform(
+        &self,
+        trial: &mut Small,
+        act: Act,
+        chance: &mut Enumerator,
+        seen: &mut Sight,
+    ) -> Option<Arm> {
         perform(*self, trial, act, chance, seen)
     }
 }
@@ -135,7 +151,9 @@ pub fn perform(
             arm = answer.ok();
             seen.push(answer.map_or(-1, |arm| if visible { arm.index() as i64 } else { 2 }));
         }
-        Act::Resolve(patient, Some(y)) => seen.push(trial.outcome(patient, y, chance).is_ok().into()),
+        Act::Resolve(patient, Some(y)) => {
+            seen.push(trial.outcome(patient, y, chance).is_ok().into())
+        }
         Act::Resolve(patient, None) => seen.push(trial.lost(patient, chance).is_ok().into()),
         Act::Look | Act::Close if !looking => {}
         Act::Look | Act::Close => {
@@ -154,7 +172,8 @@ pub fn perform(
             }
         }
     }
-    let status = [trial.assigned(), trial.unresolved().into(), trial.looks().into(), trial.phase() as u32];
+    let status =
+        [trial.assigned(), trial.unresolved().into(), trial.looks().into(), trial.phase() as u32];
     seen.extend(status.map(i64::from));
     seen.push(trial.next_look().map_or(-1, i64::from));
     for feature in 0..trial.plan().features() {
@@ -297,7 +316,8 @@ pub fn laws(case: &Case, records: &[Record], room: &impl Room) -> Laws {
 fn rounds(case: &Case, records: &[Record]) -> Vec<Vec<Act>> {
     let n = case.patients.len();
     let each = |act: &dyn Fn(Patient) -> Act, k: usize| {
-        let patient = |record: &Record| if k == case.open { record.patient } else { case.patients[k] };
+        let patient =
+            |record: &Record| if k == case.open { record.patient } else { case.patients[k] };
         records.iter().map(|record| act(patient(record))).collect::<Vec<_>>()
     };
     let mut rounds = Vec::new();
@@ -319,8 +339,8 @@ fn rounds(case: &Case, records: &[Record]) -> Vec<Vec<Act>> {
     rounds
 }
 
-/// All nodes after one more act. Once all acts to come are the same for all records, `settle` takes those with
-/// nothing more to tell.
+/// All nodes after one more act. Once all acts to come are the same for all records, `settle` takes
+/// those with nothing more to tell.
 fn step(
     case: &Case,
     records: &[Record],
@@ -359,8 +379,9 @@ fn step(
                         Some(_) => continue,
                         None => *p,
                     };
-                    let child =
-                        children.entry(branch.seen.clone()).or_insert_with(|| vec![vec![]; node.len()]);
+                    let child = children
+                        .entry(branch.seen.clone())
+                        .or_insert_with(|| vec![vec![]; node.len()]);
                     child[r].push((branch.state, weight * p));
                 }
             }

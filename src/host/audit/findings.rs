@@ -1,6 +1,7 @@
 //! What the audit finds about the published algorithm, in words for whoever is about to use it.
 
-/// Said when a device is provisioned with `dp-conse`. The figures are those of `equipoise audit --design dp-conse`.
+/// Said when a device is provisioned with `dp-conse`. The figures are those of `equipoise audit
+/// --design dp-conse`.
 pub const DP_CONSE: &str = "\
 Note: dp-conse is the published algorithm, and its published privacy, (epsilon, 1/n), does not survive an exact audit.
 One patient can move the lengths of the measuring phase in every feature at once: with 10 features, epsilon 1 and

@@ -1,8 +1,8 @@
 //! Privacy loss from laws: the smallest epsilon, and delta at a given one.
 //!
-//! Two laws P and Q of what is seen are (epsilon, delta)-close when P(S) <= e^epsilon Q(S) + delta for every set S of
-//! sights. The least delta is the sum over sights of max(0, P - e^epsilon Q); the least epsilon at delta = 0 is the
-//! largest ln(P/Q).
+//! Two laws P and Q of what is seen are (epsilon, delta)-close when P(S) <= e^epsilon Q(S) + delta
+//! for every set S of sights. The least delta is the sum over sights of max(0, P - e^epsilon Q);
+//! the least epsilon at delta = 0 is the largest ln(P/Q).
 
 use crate::prelude::*;
 use std::collections::HashMap;
@@ -93,7 +93,8 @@ pub fn delta(pair: impl Iterator<Item = (f64, f64)>, epsilon: f64) -> f64 {
     pair.map(|(p, q)| p - factor * q * (1.0 + 1e-12)).filter(|excess| *excess > 0.0).sum()
 }
 
-/// The smallest epsilon with a delta of at most [`ALLOWANCE`], or anything up to `known` if it is below that.
+/// The smallest epsilon with a delta of at most [`ALLOWANCE`], or anything up to `known` if it is
+/// below that.
 pub fn smallest_epsilon<I: Iterator<Item = (f64, f64)>>(pair: impl Fn() -> I, known: f64) -> f64 {
     let within = |epsilon| delta(pair(), epsilon) <= ALLOWANCE;
     if within(known) {

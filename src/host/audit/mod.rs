@@ -1,15 +1,17 @@
 //! The privacy audit: `equipoise audit` compares what a design claims with what can be found out
 //! about it.
 //!
-//! * [`exact`]: every chance of a small trial through the code that ships, for all records of one patient;
+//! * [`exact`]: every chance of a small trial through the code that ships, for all records of one
+//!   patient;
 //! * [`sampler`]: the law of the noise, from the sampler's tables and by draws;
 //! * [`structured`]: the parts whose laws are known, at full size;
 //! * [`black_box`]: the device over its line, many times, with the error of its bounds stated.
 //!
-//! `interim` and `uniform` claim (epsilon, 0): that is our claim, and if anything exceeds it the command fails. `dp-conse` is held
-//! against the (epsilon, 1/n) of its paper, a claim we do not make: a device calls the design `unproven`. So an audit
-//! of all designs reports that claim as exceeded and still succeeds; asked for with `--design dp-conse` it fails.
-//! `conse` claims nothing and is there for comparison.
+//! `interim` and `uniform` claim (epsilon, 0): that is our claim, and if anything exceeds it the
+//! command fails. `dp-conse` is held against the (epsilon, 1/n) of its paper, a claim we do not
+//! make: a device calls the design `unproven`. So an audit of all designs reports that claim as
+//! exceeded and still succeeds; asked for with `--design dp-conse` it fails. `conse` claims nothing
+//! and is there for comparison.
 
 pub mod black_box;
 pub mod cases;
@@ -31,8 +33,9 @@ use suite::{Finding, Verdict};
 
 /// Audit the privacy claims of the designs.
 ///
-/// Exit codes: 0 every claim held, 1 a claim was exceeded (that of `interim` or `uniform`, or of the
-/// design named with `--design`), 2 usage. The claim published for `dp-conse` is known to be exceeded; it counts only when that design is named.
+/// Exit codes: 0 every claim held, 1 a claim was exceeded (that of `interim` or `uniform`, or of
+/// the design named with `--design`), 2 usage. The claim published for `dp-conse` is known to be
+/// exceeded; it counts only when that design is named.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct AuditArgs {
@@ -61,7 +64,9 @@ pub struct AuditArgs {
 
 fn named(name: &str) -> Result<Design, String> {
     let known = Design::ALL.into_iter().find(|design| design.name() == name);
-    known.ok_or_else(|| format!("{name} is no design, allowed {}", crate::plan::Key::Design.allowed()))
+    known.ok_or_else(|| {
+        format!("{name} is no design, allowed {}", crate::plan::Key::Design.allowed())
+    })
 }
 
 /// Runs the audit and prints it.
@@ -99,7 +104,8 @@ fn fails(findings: &[Finding], asked: Option<Design>) -> bool {
 
 fn findings_of(args: &AuditArgs) -> Vec<Finding> {
     let all = !(args.exact || args.structured || args.black_box);
-    let designs = Design::ALL.into_iter().filter(|design| args.design.is_none_or(|only| only == *design));
+    let designs =
+        Design::ALL.into_iter().filter(|design| args.design.is_none_or(|only| only == *design));
     let mut findings = Vec::new();
     for design in designs {
         if all || args.exact {
@@ -110,7 +116,8 @@ fn findings_of(args: &AuditArgs) -> Vec<Finding> {
             findings.extend(suite::structured(design));
         }
         if all || args.black_box {
-            let experiments = black_box::experiments().into_iter().filter(|e| e.plan.design() == design);
+            let experiments =
+                black_box::experiments().into_iter().filter(|e| e.plan.design() == design);
             findings.extend(experiments.map(|experiment| experiment.finding(args.runs)));
         }
     }

@@ -1,10 +1,10 @@
 //! The law of the noise: from the sampler's tables, and by draws of the device's generator.
 //!
-//! The exact audit replaces the sampler by an enumerator, so it assumes that draws have the law they
-//! are said to have. Here that is checked. A table gives the probability of every value, so
-//! [`table_rate`] is exact: the largest loss of one step from a value to the next. [`Draws`] compares
-//! counts of drawn values with the law by a chi-squared test; a sampler that keeps its law fails it
-//! with a probability below 10^-9.
+//! The exact audit replaces the sampler by an enumerator, so it assumes that draws have the law
+//! they are said to have. Here that is checked. A table gives the probability of every value, so
+//! [`table_rate`] is exact: the largest loss of one step from a value to the next. [`Draws`]
+//! compares counts of drawn values with the law by a chi-squared test; a sampler that keeps its law
+//! fails it with a probability below 10^-9.
 
 use crate::prelude::*;
 
@@ -69,7 +69,8 @@ impl Draws {
         let mut masses: Vec<f64> = (-end..=end).map(|cell| mass(cell * width)).collect();
         masses.push(f64::max(0.0, 1.0 - masses.iter().sum::<f64>()));
         let each = counts.iter().zip(masses).filter(|(_, mass)| mass * count >= 1.0);
-        let chi_squared = each.map(|(seen, mass)| (f64::from(*seen) - mass * count).powi(2) / (mass * count));
+        let chi_squared =
+            each.map(|(seen, mass)| (f64::from(*seen) - mass * count).powi(2) / (mass * count));
         Self { chi_squared: chi_squared.sum(), degrees: cells as f64 }
     }
 
@@ -86,7 +87,8 @@ impl Draws {
 pub fn loss(plan: &Plan, chance: &mut impl Chance) -> Loss {
     let (_, total) = amounts(plan.scale(), 0);
     let epsilon = plan.epsilon();
-    let Some(rate) = Rate::new(epsilon.num().into(), u64::from(epsilon.den()) * 2 * total as u64) else {
+    let Some(rate) = Rate::new(epsilon.num().into(), u64::from(epsilon.den()) * 2 * total as u64)
+    else {
         return Loss { epsilon: f64::INFINITY, delta: 1.0 };
     };
     let law = Laplace::new(rate);

@@ -1,32 +1,38 @@
-//! The parts of a design whose laws are known in closed form, at full size: no enumeration, no sampling.
+//! The parts of a design whose laws are known in closed form, at full size: no enumeration, no
+//! sampling.
 //!
-//! Each function computes the laws of what is seen in two neighbouring trials by sums over the noise law and hands
-//! them to [`super::loss`]; the result is exact up to the rounding of f64 unless it says otherwise.
+//! Each function computes the laws of what is seen in two neighbouring trials by sums over the
+//! noise law and hands them to [`super::loss`]; the result is exact up to the rounding of f64
+//! unless it says otherwise.
 //!
 //! # Algorithm 2 (`dp-conse`)
-//! **[`boundary`]**: a batch of a feature ends at its R-th patient, R drawn as Lap+ around R_e at rate epsilon/2. In one
-//! trial t is a patient of this feature, arriving after m others; in the other t belongs elsewhere. Count the others in
-//! the batch, B. Without t, B = R. With t, B = R for R <= m and B = R - 1 above, so B = m gets the mass of two lengths: it
-//! is the *gap* between two patients in which the batch ends, not its length, that gives t away: a loss of
+//! **[`boundary`]**: a batch of a feature ends at its R-th patient, R drawn as Lap+ around R_e at
+//! rate epsilon/2. In one trial t is a patient of this feature, arriving after m others; in the
+//! other t belongs elsewhere. Count the others in the batch, B. Without t, B = R. With t, B = R for
+//! R <= m and B = R - 1 above, so B = m gets the mass of two lengths: it is the *gap* between two
+//! patients in which the batch ends, not its length, that gives t away: a loss of
 //! ln(1 + e^(epsilon/2)/2). An arm is dropped at
-//! this boundary (the effect is taken to be large, so that this is certain); before it the others' arms are fair
-//! coins, after it all are the survivor. An adversary who sees them sees exactly the place L of the last patient with
-//! the dropped arm, P(L = l | B) = 2^-(B-l+1) for l = 1..B and 2^-B for l = 0.
+//! this boundary (the effect is taken to be large, so that this is certain); before it the others'
+//! arms are fair coins, after it all are the survivor. An adversary who sees them sees exactly the
+//! place L of the last patient with the dropped arm, P(L = l | B) = 2^-(B-l+1) for l = 1..B and
+//! 2^-B for l = 0.
 //!
-//! **[`trial_lengths`]**: T_1..T_M are independent draws around one T_min; one patient of the smallest feature moves
-//! T_min by 1, and with it all M laws. Seen: the T_j themselves ([`Seen::Lengths`]), or only which second-half
-//! patients of each feature got which arm ([`Seen::LaterArms`]): after the T_j-th all get the same one, and the place of
-//! the last who got the other tells about T_j, as above. That is so where an arm was dropped, and also where both are
-//! left and the "any" arm of Algorithm 2 is a fixed one; [`crate::design::conse`] throws a coin there.
+//! **[`trial_lengths`]**: T_1..T_M are independent draws around one T_min; one patient of the
+//! smallest feature moves T_min by 1, and with it all M laws. Seen: the T_j themselves
+//! ([`Seen::Lengths`]), or only which second-half patients of each feature got which arm
+//! ([`Seen::LaterArms`]): after the T_j-th all get the same one, and the place of the last who got
+//! the other tells about T_j, as above. That is so where an arm was dropped, and also where both
+//! are left and the "any" arm of Algorithm 2 is a fixed one; [`crate::design::conse`] throws a coin
+//! there.
 //!
-//! **[`moved_patient`]**: a mean over R_e/2 pulls moves by up to 2/R_e with one patient, two units of the noise's grid,
-//! whose rate is epsilon/2: a loss of epsilon a mean. A patient moved to another feature moves two means. Seen: both
-//! noisy means ([`Seen::Means`]), or only whether an arm was dropped in each feature ([`Seen::LaterArms`]), at the
-//! thresholds that tell most.
+//! **[`moved_patient`]**: a mean over R_e/2 pulls moves by up to 2/R_e with one patient, two units
+//! of the noise's grid, whose rate is epsilon/2: a loss of epsilon a mean. A patient moved to
+//! another feature moves two means. Seen: both noisy means ([`Seen::Means`]), or only whether an
+//! arm was dropped in each feature ([`Seen::LaterArms`]), at the thresholds that tell most.
 //!
 //! # `interim` and `uniform`
-//! **[`ledger`]**: t's outcome adds amounts to the cells E, F, G of one arm of one window that sum to
-//! uY; another record adds the like to three others. Each cell carries noise of rate
+//! **[`ledger`]**: t's outcome adds amounts to the cells E, F, G of one arm of one window that sum
+//! to uY; another record adds the like to three others. Each cell carries noise of rate
 //! epsilon/(2uY). All other windows, of all looks and all features, have equal laws in both trials
 //! and add nothing, whatever n and M are.
 
@@ -92,11 +98,12 @@ fn pair_loss<I: Iterator<Item = (f64, f64)>>(pair: impl Fn() -> I, claimed: f64)
     Loss { epsilon: pair().map(ratio).fold(0.0, f64::max), delta: delta(pair(), claimed) }
 }
 
-/// The loss through T_1..T_M when one patient moves T_min from `center` to `center - 1` (and back: the worse of both).
+/// The loss through T_1..T_M when one patient moves T_min from `center` to `center - 1` (and back:
+/// the worse of both).
 ///
-/// `smallest` bounds how many second-half patients the smallest feature has; the others have enough. With
-/// [`Seen::LaterArms`] losses are rounded down to a grid of 1e-5, so that delta is a lower bound, short by less than
-/// 1e-4.
+/// `smallest` bounds how many second-half patients the smallest feature has; the others have
+/// enough. With [`Seen::LaterArms`] losses are rounded down to a grid of 1e-5, so that delta is a
+/// lower bound, short by less than 1e-4.
 #[must_use]
 pub fn trial_lengths(
     features: usize,
@@ -139,11 +146,14 @@ pub fn moved_patient(epsilon: f64, seen: Seen) -> Loss {
         let one = LossLaw::of(&law(SHIFT).collect::<Vec<_>>(), &law(0).collect::<Vec<_>>());
         return one.and(&one).loss(epsilon);
     }
-    // An arm is dropped when the difference of two noisy means exceeds a threshold: P(difference > x).
+    // An arm is dropped when the difference of two noisy means exceeds a threshold: P(difference >
+    // x).
     let difference = |x: i64| {
         let above = |k: i64| (k + 1..=2 * reach).map(|j| laplace(rate, j)).sum::<f64>();
         let tails: Vec<f64> = (-3 * reach..=3 * reach).map(above).collect();
-        (-reach..=reach).map(|k| laplace(rate, k) * tails[(x + k + 3 * reach) as usize]).sum::<f64>()
+        (-reach..=reach)
+            .map(|k| laplace(rate, k) * tails[(x + k + 3 * reach) as usize])
+            .sum::<f64>()
     };
     let thresholds = -reach / 4..=reach / 4;
     thresholds.fold(Loss::NONE, |worst, x| {
@@ -153,8 +163,8 @@ pub fn moved_patient(epsilon: f64, seen: Seen) -> Loss {
     })
 }
 
-/// Delta at `epsilon` of a moved patient when only drops are seen and the noise is the paper's, on the real line; the
-/// shipping noise is on a grid ([`moved_patient`]).
+/// Delta at `epsilon` of a moved patient when only drops are seen and the noise is the paper's, on
+/// the real line; the shipping noise is on a grid ([`moved_patient`]).
 #[must_use]
 pub fn published_drops(epsilon: f64) -> f64 {
     // P(N1 - N0 > x) for two Laplace variables of scale 1; a moved patient shifts x by epsilon.
@@ -173,8 +183,8 @@ pub(super) fn amounts(scale: u16, y: u16) -> ([i64; 3], f64) {
     ([unit * y - spread, 2 * spread, unit * (whole - y) - spread], (unit * whole) as f64)
 }
 
-/// The loss of the whole noisy ledger of `interim` or `uniform` for two outcomes on a scale, recorded
-/// in different windows.
+/// The loss of the whole noisy ledger of `interim` or `uniform` for two outcomes on a scale,
+/// recorded in different windows.
 #[must_use]
 pub fn ledger(epsilon: f64, scale: u16, outcomes: [u16; 2]) -> Loss {
     let [(here, total), (there, _)] = outcomes.map(|y| amounts(scale, y));
@@ -200,7 +210,12 @@ pub fn ledger(epsilon: f64, scale: u16, outcomes: [u16; 2]) -> Loss {
     let loss = |i: usize| rate * (i as f64 - zero);
     let excess = |(i, p): (usize, &f64)| p * f64::max(0.0, -(epsilon - loss(i) + 1e-12).exp_m1());
     Loss {
-        epsilon: sum.iter().enumerate().filter(|(_, p)| **p > 0.0).map(|(i, _)| loss(i)).fold(0.0, f64::max),
+        epsilon: sum
+            .iter()
+            .enumerate()
+            .filter(|(_, p)| **p > 0.0)
+            .map(|(i, _)| loss(i))
+            .fold(0.0, f64::max),
         delta: sum.iter().enumerate().map(excess).sum(),
     }
 }

@@ -56,7 +56,8 @@ pub struct Finding {
     pub instance: String,
     /// What the design claims, `None` for `conse`.
     pub claimed: Option<Claim>,
-    /// The smallest epsilon found at delta = 0 (a lower bound from the black box); JSON `null` where there is none.
+    /// The smallest epsilon found at delta = 0 (a lower bound from the black box); JSON `null`
+    /// where there is none.
     pub epsilon: f64,
     /// The least delta at the claimed epsilon (a lower bound from the black box).
     pub delta: f64,
@@ -68,8 +69,8 @@ pub struct Finding {
 pub const TOLERANCE: f64 = 1e-9;
 
 impl Finding {
-    /// Holds what was found against the claim. A claim of (epsilon, delta) is exceeded when more than delta is left at
-    /// epsilon; for a pure claim that is when the loss exceeds epsilon.
+    /// Holds what was found against the claim. A claim of (epsilon, delta) is exceeded when more
+    /// than delta is left at epsilon; for a pure claim that is when the loss exceeds epsilon.
     #[must_use]
     pub fn new(
         design: Design,
@@ -124,7 +125,13 @@ impl Family {
     /// All trials of a plan, every patient open in turn.
     fn whole(about: &'static str, plan: &str, view: View) -> Self {
         let plan = parse(plan);
-        Self { about, plan, view, cases: cases::all(plan, 0).collect(), records: cases::records(&plan) }
+        Self {
+            about,
+            plan,
+            view,
+            cases: cases::all(plan, 0).collect(),
+            records: cases::records(&plan),
+        }
     }
 
     /// One trial, some patients open in turn. Patients as `feature` and outcome: `0+`, `1-`, `0?`.
@@ -214,8 +221,8 @@ pub fn noise(design: Design) -> Vec<Plan> {
     plans.iter().map(plan).collect()
 }
 
-/// The families the exact audit walks for a design. Epsilon is large so that few noise values carry the mass; the
-/// structured audit covers any epsilon.
+/// The families the exact audit walks for a design. Epsilon is large so that few noise values carry
+/// the mass; the structured audit covers any epsilon.
 #[must_use]
 pub fn families(design: Design) -> Vec<Family> {
     match design {
@@ -246,7 +253,14 @@ fn interim() -> Vec<Family> {
             0,
             &[0, 1],
         ),
-        Family::one("outcomes late, report", four, View::Replies, &["0+", "0-", "0+", "0+"], 1, &[0, 3]),
+        Family::one(
+            "outcomes late, report",
+            four,
+            View::Replies,
+            &["0+", "0-", "0+", "0+"],
+            1,
+            &[0, 3],
+        ),
         Family::one(
             "outcomes late, across the look at half, into both windows",
             "features=1 patients=6 epsilon=20 alpha=0",
@@ -264,15 +278,31 @@ fn interim() -> Vec<Family> {
             &[4, 6],
         ),
         graded(),
-        Family::one("smaller epsilon", "features=1 patients=4 epsilon=6", View::Ledger, &["0+"; 4], 0, &[0]),
-        moved("moved between features", "features=2 patients=8 epsilon=20 alpha=0", &mixed, &[0, 5]),
+        Family::one(
+            "smaller epsilon",
+            "features=1 patients=4 epsilon=6",
+            View::Ledger,
+            &["0+"; 4],
+            0,
+            &[0],
+        ),
+        moved(
+            "moved between features",
+            "features=2 patients=8 epsilon=20 alpha=0",
+            &mixed,
+            &[0, 5],
+        ),
     ]
 }
 
 /// `uniform`: fair coins, looks at reports and at the close.
 fn uniform() -> Vec<Family> {
     vec![
-        Family::whole("all trials", "design=uniform features=1 patients=3 epsilon=20", View::Ledger),
+        Family::whole(
+            "all trials",
+            "design=uniform features=1 patients=3 epsilon=20",
+            View::Ledger,
+        ),
         Family::one(
             "one planned report, outcomes late",
             "design=uniform features=1 patients=6 epsilon=20 reports=1",
@@ -297,11 +327,13 @@ fn lengths() -> Family {
     Family::one("outcomes all 0", plan, View::Replies, &patients, 0, &[0])
 }
 
-/// Graded outcomes, three cells an arm; the arm is given, because the noise of six cells is too much.
+/// Graded outcomes, three cells an arm; the arm is given, because the noise of six cells is too
+/// much.
 fn graded() -> Family {
     let plan = "features=1 patients=4 epsilon=20 alpha=0 scale=2";
     let patients = ["0+", "0-", "0+", "0+"];
-    let mut family = Family::one("graded outcomes, arm given", plan, View::Ledger, &patients, 0, &[0, 3]);
+    let mut family =
+        Family::one("graded outcomes, arm given", plan, View::Ledger, &patients, 0, &[0, 3]);
     let given = |outcome| Record { patient: Patient { feature: 0, outcome }, arm: Some(Arm::Zero) };
     family.records = [None, Some(0), Some(1), Some(2)].map(given).into();
     family
@@ -319,7 +351,13 @@ fn moved(about: &'static str, plan: &str, patients: &[&str], open: &[usize]) -> 
 #[must_use]
 pub fn structured(design: Design) -> Vec<Finding> {
     let finding = |instance: String, epsilon, patients, loss| {
-        Finding::new(design, Method::Structured, instance, published(design, epsilon, patients), loss)
+        Finding::new(
+            design,
+            Method::Structured,
+            instance,
+            published(design, epsilon, patients),
+            loss,
+        )
     };
     match design {
         Design::Conse => vec![],
@@ -327,8 +365,9 @@ pub fn structured(design: Design) -> Vec<Finding> {
             .into_iter()
             .flat_map(|(scale, y, other)| [0.1, 1.0].map(|epsilon| (scale, y, other, epsilon)))
             .map(|(scale, y, other, epsilon)| {
-                let instance =
-                    format!("any n and M, Y={scale} eps={epsilon}, outcome {y} or {other}; ledger seen");
+                let instance = format!(
+                    "any n and M, Y={scale} eps={epsilon}, outcome {y} or {other}; ledger seen"
+                );
                 finding(instance, epsilon, 20_000, structured::ledger(epsilon, scale, [y, other]))
             })
             .collect(),
@@ -343,12 +382,18 @@ pub fn structured(design: Design) -> Vec<Finding> {
             let lengths = [
                 (10, Seen::Lengths, None, "T_j seen"),
                 (10, Seen::LaterArms, None, "one arm a feature after T_j, later arms seen"),
-                (10, Seen::LaterArms, Some(29), "the same, 29 later patients of the smallest feature"),
+                (
+                    10,
+                    Seen::LaterArms,
+                    Some(29),
+                    "the same, 29 later patients of the smallest feature",
+                ),
                 (3, Seen::LaterArms, None, "arms dropped before half, later arms seen"),
             ];
             findings.extend(lengths.map(|(features, seen, smallest, text)| {
                 let [falls, rises] = structured::trial_lengths(features, 1.0, 30, seen, smallest);
-                // A patient less and a patient more; with few later patients the figures differ, and 30 to 29 is quoted.
+                // A patient less and a patient more; with few later patients the figures differ,
+                // and 30 to 29 is quoted.
                 let loss = if smallest.is_some() { falls } else { falls.or(rises) };
                 finding(format!("n={N} M={features} eps=1 T_min=30 or 29; {text}"), 1.0, N, loss)
             }));

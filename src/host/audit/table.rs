@@ -54,11 +54,13 @@ fn pair(epsilon: f64, delta: f64) -> String {
         format!("{delta:.4}")
     };
     // Rounded up at the sixth digit: never better than found.
-    let epsilon = if epsilon.is_finite() { (epsilon * 1e6 - 1e-3).ceil().max(0.0) / 1e6 } else { epsilon };
+    let epsilon =
+        if epsilon.is_finite() { (epsilon * 1e6 - 1e-3).ceil().max(0.0) / 1e6 } else { epsilon };
     format!("({epsilon}, {delta})")
 }
 
-/// The table: claimed (epsilon, delta), found (epsilon at delta 0, delta at the claimed epsilon), verdict.
+/// The table: claimed (epsilon, delta), found (epsilon at delta 0, delta at the claimed epsilon),
+/// verdict.
 #[must_use]
 pub fn table(findings: &[Finding]) -> String {
     let header = ["design", "method", "claimed", "found", "verdict", "instance"].map(str::to_owned);
@@ -83,7 +85,8 @@ fn length(finding: &Finding) -> Option<usize> {
     Some((finding.epsilon / claim * CLAIM as f64).round().clamp(0.0, LONGEST as f64) as usize)
 }
 
-/// A bar a finding: blocks for the loss found, a mark where the claim ends. Losses are at delta = 0.
+/// A bar a finding: blocks for the loss found, a mark where the claim ends. Losses are at delta =
+/// 0.
 #[must_use]
 pub fn chart(findings: &[Finding]) -> String {
     let mut text = String::new();
@@ -120,7 +123,11 @@ pub fn svg(findings: &[Finding]) -> String {
         let (y, width) = (TOP + at as f64 * ROW, *length as f64 * UNIT);
         let exceeded = finding.verdict == Verdict::Exceeded;
         svg.text(12.0, y + 12.0, "", finding.design);
-        svg.rect([LEFT, y], [width, 14.0], if exceeded { "fill=\"#D55E00\"" } else { "fill=\"#0072B2\"" });
+        svg.rect(
+            [LEFT, y],
+            [width, 14.0],
+            if exceeded { "fill=\"#D55E00\"" } else { "fill=\"#0072B2\"" },
+        );
         svg.text(LEFT + width.max(mark - LEFT) + 8.0, y + 12.0, "", &finding.instance);
     }
     svg.line([mark, TOP - 6.0], [mark, bottom], "stroke=\"black\"");

@@ -19,7 +19,9 @@ pub enum ChartError {
 impl fmt::Display for ChartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Name(path) => write!(f, "out={path} allowed a name that ends in .svg, .png or .csv"),
+            Self::Name(path) => {
+                write!(f, "out={path} allowed a name that ends in .svg, .png or .csv")
+            }
             Self::File(path, reason) => write!(f, "{path}: {reason}"),
         }
     }
@@ -48,10 +50,14 @@ pub fn save(path: &str, chart: &Chart, csv: &str) -> Result<(), ChartError> {
             let mut converter = Command::new("rsvg-convert");
             converter.args(["--zoom=2", "--format=png", "--output", path]).stdin(Stdio::piped());
             let mut child = converter.spawn().map_err(|_| {
-                failed("PNG needs rsvg-convert (Debian: apt-get install librsvg2-bin); or write .svg")
+                failed(
+                    "PNG needs rsvg-convert (Debian: apt-get install librsvg2-bin); or write .svg",
+                )
             })?;
             if let Some(mut input) = child.stdin.take() {
-                input.write_all(chart.svg().as_bytes()).map_err(|error| failed(&error.to_string()))?;
+                input
+                    .write_all(chart.svg().as_bytes())
+                    .map_err(|error| failed(&error.to_string()))?;
             }
             match child.wait() {
                 Ok(status) if status.success() => Ok(()),

@@ -22,8 +22,10 @@ const HEIGHT: f64 = 600.0;
 /// Edges of the plane: left, right, top, bottom.
 const PLANE: [f64; 4] = [84.0, 566.0, 76.0, 530.0];
 const LEGEND: f64 = 584.0;
-const COLOURS: [&str; 9] =
-    ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#6B6B6B", "#6B6B6B"];
+const COLOURS: [&str; 9] = [
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#6B6B6B",
+    "#6B6B6B",
+];
 /// Dashes of reference lines.
 const DASHES: [&str; 3] = ["7 4", "2 3", "9 3 2 3"];
 
@@ -102,14 +104,19 @@ pub struct Chart {
 
 /// A marker of series number `i` at a place.
 fn marker(svg: &mut Svg, i: usize, [x, y]: [f64; 2]) {
-    let attributes = format!("fill=\"{}\" stroke=\"white\" stroke-width=\"0.8\"", COLOURS[i % COLOURS.len()]);
+    let attributes =
+        format!("fill=\"{}\" stroke=\"white\" stroke-width=\"0.8\"", COLOURS[i % COLOURS.len()]);
     let path = match i % 8 {
         0 => return svg.disc([x, y], 4.6, &attributes),
         1 => format!("M{:.1} {:.1}h8.4v8.4h-8.4z", x - 4.2, y - 4.2),
         2 => format!("M{x:.1} {:.1}l5.4 9.4h-10.8z", y - 5.8),
         3 => format!("M{x:.1} {:.1}l5.6 5.6l-5.6 5.6l-5.6 -5.6z", y - 5.6),
         4 => format!("M{x:.1} {:.1}l5.4 -9.4h-10.8z", y + 5.8),
-        5 => format!("M{:.1} {:.1}h3.6v-3.6h3.6v3.6h3.6v3.6h-3.6v3.6h-3.6v-3.6h-3.6z", x - 5.4, y - 1.8),
+        5 => format!(
+            "M{:.1} {:.1}h3.6v-3.6h3.6v3.6h3.6v3.6h-3.6v3.6h-3.6v-3.6h-3.6z",
+            x - 5.4,
+            y - 1.8
+        ),
         6 => format!("M{x:.1} {:.1}l5.5 4l-2.1 6.5h-6.8l-2.1 -6.5z", y - 5.7),
         _ => format!("M{:.1} {:.1}h10.8v4.2h-10.8z", x - 5.4, y - 2.1),
     };
@@ -120,7 +127,8 @@ impl Chart {
     fn ranges(&self) -> [Range; 2] {
         let axis = |k: usize| {
             // Reference lines do not widen the plane, levels only upwards and downwards.
-            let widens = move |s: &&Series| s.look != Look::Reference && (s.look != Look::Level || k == 1);
+            let widens =
+                move |s: &&Series| s.look != Look::Reference && (s.look != Look::Level || k == 1);
             let drawn = self.series.iter().filter(widens);
             let values = drawn.flat_map(|s| &s.points).flat_map(move |p| {
                 let (low, high) = (p.at[k] - p.error[k], p.at[k] + p.error[k]);
@@ -203,7 +211,12 @@ impl Chart {
     }
 }
 
-fn draw_series(svg: &mut Svg, i: usize, series: &Series, place: &impl Fn([f64; 2]) -> Option<[f64; 2]>) {
+fn draw_series(
+    svg: &mut Svg,
+    i: usize,
+    series: &Series,
+    place: &impl Fn([f64; 2]) -> Option<[f64; 2]>,
+) {
     if series.look != Look::Points {
         let mut path = String::new();
         for [x, y] in series.points.iter().filter_map(|p| place(p.at)) {

@@ -55,7 +55,9 @@ impl Range {
             let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|s| *s >= rough);
             let step = step.unwrap_or(rough);
             let first = (self.low / step).ceil() as i64;
-            ticks.extend((first..).map(|k| (k as f64 * step, true)).take_while(|(v, _)| *v <= self.high));
+            ticks.extend(
+                (first..).map(|k| (k as f64 * step, true)).take_while(|(v, _)| *v <= self.high),
+            );
         }
         ticks
     }

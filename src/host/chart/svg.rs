@@ -65,7 +65,8 @@ impl Svg {
 
     /// A disc.
     pub fn disc(&mut self, [x, y]: [f64; 2], radius: f64, attributes: &str) {
-        let _ = writeln!(self.0, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" {attributes}/>");
+        let _ =
+            writeln!(self.0, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" {attributes}/>");
     }
 
     /// Limits what `draw` adds to a rectangle; `name` is unique in the picture.

@@ -62,7 +62,9 @@ impl AssignArgs {
         trial.feature(name).ok_or_else(|| {
             let names = trial.features.join("\", \"");
             let last = trial.plan.features() - 1;
-            CliError::usage(format!("no kind of patient {name:?}, allowed \"{names}\", or 0..={last}"))
+            CliError::usage(format!(
+                "no kind of patient {name:?}, allowed \"{names}\", or 0..={last}"
+            ))
         })
     }
 }
@@ -224,13 +226,18 @@ pub fn status(args: &StatusArgs) -> Result<(), CliError> {
                 Some(false) => ", no custodian's key is set",
                 None => "",
             };
-            let left = left.map_or(String::new(), |left| format!(", lifetime budget left: epsilon {left}"));
+            let left = left
+                .map_or(String::new(), |left| format!(", lifetime budget left: epsilon {left}"));
             format!("{port}: {state}{key}{left}\n")
         });
         return Ok(());
     }
     let status = client.status().map_err(failure)?;
-    say(&if args.json { as_json(&status, state, &hello.version) } else { in_words(&status, &port, state) });
+    say(&if args.json {
+        as_json(&status, state, &hello.version)
+    } else {
+        in_words(&status, &port, state)
+    });
     Ok(())
 }
 

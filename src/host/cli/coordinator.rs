@@ -63,7 +63,9 @@ impl ListArgs {
     fn write(&self, header: &[&str], rows: &[Vec<String>]) -> Result<(), CliError> {
         let text = if self.csv { as_csv(header, rows) } else { aligned(header, rows) };
         match &self.output {
-            Some(path) => write_file(path, &text, self.force).map_err(|error| Failure::file(path, &error))?,
+            Some(path) => {
+                write_file(path, &text, self.force).map_err(|error| Failure::file(path, &error))?
+            }
             None => say(&text),
         }
         Ok(())
@@ -71,15 +73,17 @@ impl ListArgs {
 }
 
 fn as_csv(header: &[&str], rows: &[Vec<String>]) -> String {
-    let lines = rows.iter().map(|row| row.iter().map(|field| csv(field)).collect::<Vec<_>>().join(","));
+    let lines =
+        rows.iter().map(|row| row.iter().map(|field| csv(field)).collect::<Vec<_>>().join(","));
     lines.fold(header.join(",") + "\n", |text, line| text + &line + "\n")
 }
 
 fn aligned(header: &[&str], rows: &[Vec<String>]) -> String {
     let header: Vec<String> = header.iter().map(|name| (*name).to_owned()).collect();
     let lines: Vec<&Vec<String>> = core::iter::once(&header).chain(rows).collect();
-    let width =
-        |column: usize| lines.iter().filter_map(|row| row.get(column)).map(|f| f.chars().count()).max();
+    let width = |column: usize| {
+        lines.iter().filter_map(|row| row.get(column)).map(|f| f.chars().count()).max()
+    };
     let line = |row: &&Vec<String>| {
         let fields = row.iter().enumerate().map(|(column, field)| {
             let width = width(column).unwrap_or(0);
@@ -116,17 +120,19 @@ pub fn waiting(args: &WaitingArgs) -> Result<(), CliError> {
     let now = Timestamp::now();
     let due = |patient: &Patient| trial.due.map(|due| due.after(patient.since));
     let overdue = |patient: &Patient| due(patient).is_some_and(|due| due < now);
-    let rows = register.waiting().filter(|patient| !args.overdue || overdue(patient)).map(|patient| {
-        vec![
-            patient.code.clone(),
-            patient.number.to_string(),
-            trial.feature_name(patient.feature),
-            patient.since.to_string(),
-            due(patient).map_or_else(String::new, |due| due.to_string()),
-            if overdue(patient) { "overdue".to_owned() } else { String::new() },
-        ]
-    });
-    args.list.write(&["code", "patient", "kind", "enrolled", "due", "state"], &rows.collect::<Vec<_>>())
+    let rows =
+        register.waiting().filter(|patient| !args.overdue || overdue(patient)).map(|patient| {
+            vec![
+                patient.code.clone(),
+                patient.number.to_string(),
+                trial.feature_name(patient.feature),
+                patient.since.to_string(),
+                due(patient).map_or_else(String::new, |due| due.to_string()),
+                if overdue(patient) { "overdue".to_owned() } else { String::new() },
+            ]
+        });
+    args.list
+        .write(&["code", "patient", "kind", "enrolled", "due", "state"], &rows.collect::<Vec<_>>())
 }
 
 /// `equipoise list`
@@ -145,8 +151,10 @@ pub struct EnrolmentArgs {
 pub fn list(args: &EnrolmentArgs) -> Result<(), CliError> {
     let (register, trial) = args.log.read()?;
     let rows = register.patients().map(|patient| {
-        let notes =
-            register.notes(patient.number).iter().map(|note| format!("{}: {}", note.kind.name(), note.text));
+        let notes = register
+            .notes(patient.number)
+            .iter()
+            .map(|note| format!("{}: {}", note.kind.name(), note.text));
         vec![
             patient.number.to_string(),
             patient.code.clone(),
@@ -159,7 +167,8 @@ pub fn list(args: &EnrolmentArgs) -> Result<(), CliError> {
             notes.collect::<Vec<_>>().join("; "),
         ]
     });
-    let header = ["patient", "code", "kind", "arm", "arm_name", "enrolled", "operator", "recorded", "notes"];
+    let header =
+        ["patient", "code", "kind", "arm", "arm_name", "enrolled", "operator", "recorded", "notes"];
     args.list.write(&header, &rows.collect::<Vec<_>>())
 }
 
@@ -183,8 +192,9 @@ pub fn show(args: &ShowArgs) -> Result<(), CliError> {
     let (register, trial) = args.log.read()?;
     let number = args.patient.number(&register)?;
     let patient = register.patient(number);
-    let patient =
-        patient.ok_or_else(|| CliError::refused(format!("the log has no arm of patient number {number}")))?;
+    let patient = patient.ok_or_else(|| {
+        CliError::refused(format!("the log has no arm of patient number {number}"))
+    })?;
     let (arm, name, kind) =
         (patient.arm.index(), trial.arm_name(patient.arm), trial.feature_name(patient.feature));
     let (recorded, notes) = (register.resolved(number), register.notes(number));
@@ -205,10 +215,18 @@ pub fn show(args: &ShowArgs) -> Result<(), CliError> {
         "patient {}, number {number}, {kind}: arm {arm}, {name}\nenrolled {} by {}\n",
         patient.code, patient.since, patient.operator
     );
-    text +=
-        &recorded.map_or_else(|| "waiting for the outcome\n".to_owned(), |time| format!("recorded {time}\n"));
+    text += &recorded.map_or_else(
+        || "waiting for the outcome\n".to_owned(),
+        |time| format!("recorded {time}\n"),
+    );
     for note in notes {
-        text += &format!("note {} by {}, {}: {}\n", note.time, note.operator, note.kind.name(), note.text);
+        text += &format!(
+            "note {} by {}, {}: {}\n",
+            note.time,
+            note.operator,
+            note.kind.name(),
+            note.text
+        );
     }
     say(&text);
     Ok(())
@@ -255,7 +273,8 @@ pub fn note(args: &NoteArgs) -> Result<(), CliError> {
         )));
     };
     let text = args.text.clone();
-    let entry = log.append(Event::Note { code: code.clone(), patient: number, kind: args.kind, text })?;
+    let entry =
+        log.append(Event::Note { code: code.clone(), patient: number, kind: args.kind, text })?;
     say(&format!(
         "noted for patient {code}, number {number}, at {}: it stays, and nothing else changed\n",
         entry.time

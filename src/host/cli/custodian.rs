@@ -102,7 +102,9 @@ pub fn provision(args: &ProvisionArgs) -> Result<(), CliError> {
 fn keep_copy(trial: &Path, digest: FileDigest) -> Result<(), CliError> {
     for copy in [place::trial_copy(digest)?, place::trial()?] {
         let folder = copy.parent().map_or(Ok(()), std::fs::create_dir_all);
-        folder.and_then(|()| std::fs::copy(trial, &copy)).map_err(|error| Failure::file(&copy, &error))?;
+        folder
+            .and_then(|()| std::fs::copy(trial, &copy))
+            .map_err(|error| Failure::file(&copy, &error))?;
     }
     Ok(())
 }
@@ -131,7 +133,9 @@ pub fn close(args: &CloseArgs) -> Result<(), CliError> {
     }
     let consequences = closing(&status);
     if !args.yes {
-        return Err(CliError::usage(format!("{consequences}Nothing was done. To close the trial: --yes")));
+        return Err(CliError::usage(format!(
+            "{consequences}Nothing was done. To close the trial: --yes"
+        )));
     }
     say(&consequences);
     custodian::close(&mut client, &key)?;
@@ -199,7 +203,9 @@ pub fn erase(args: &EraseArgs) -> Result<(), CliError> {
          {waiting}. {loss}. The privacy it spent stays spent.\n"
     );
     if !args.yes {
-        return Err(CliError::usage(format!("{consequences}Nothing was done. To erase the trial: --yes")));
+        return Err(CliError::usage(format!(
+            "{consequences}Nothing was done. To erase the trial: --yes"
+        )));
     }
     say(&consequences);
     custodian::erase(&mut client, &key)?;

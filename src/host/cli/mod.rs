@@ -152,10 +152,13 @@ pub fn run() -> ExitCode {
 /// depend on the trial file, so they cannot be declared.
 fn with_factors(args: Vec<OsString>) -> Vec<OsString> {
     let command = Cli::command();
-    let assign =
-        command.find_subcommand("assign").filter(|_| args.get(1).is_some_and(|name| name == "assign"));
+    let assign = command
+        .find_subcommand("assign")
+        .filter(|_| args.get(1).is_some_and(|name| name == "assign"));
     let Some(assign) = assign else { return args };
-    let known = |name: &str| name == "help" || assign.get_arguments().any(|arg| arg.get_long() == Some(name));
+    let known = |name: &str| {
+        name == "help" || assign.get_arguments().any(|arg| arg.get_long() == Some(name))
+    };
     let mut rewritten = Vec::new();
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
@@ -165,9 +168,13 @@ fn with_factors(args: Vec<OsString>) -> Vec<OsString> {
         match (name, option) {
             (Some(name), Some(option)) if !known(name) => {
                 rewritten.push("--factor".into());
-                let mut level = || args.next().and_then(|level| level.into_string().ok()).unwrap_or_default();
-                let pair =
-                    if option.contains('=') { option.to_owned() } else { format!("{name}={}", level()) };
+                let mut level =
+                    || args.next().and_then(|level| level.into_string().ok()).unwrap_or_default();
+                let pair = if option.contains('=') {
+                    option.to_owned()
+                } else {
+                    format!("{name}={}", level())
+                };
                 rewritten.push(pair.into());
             }
             _ => rewritten.push(arg),

@@ -69,7 +69,9 @@ pub fn report(args: &ReportArgs) -> Result<(), CliError> {
     let effects = Effects::new(&report, &status, trial.as_ref());
     let text = report::write(args.format, &effects, &report, trial.as_ref(), verified);
     match &args.output {
-        Some(path) => write_file(path, &text, args.force).map_err(|error| Failure::file(path, &error))?,
+        Some(path) => {
+            write_file(path, &text, args.force).map_err(|error| Failure::file(path, &error))?
+        }
         None => say(&text),
     }
     if verified == Some(false) {

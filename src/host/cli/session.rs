@@ -51,7 +51,9 @@ impl TrialArgs {
         if path.exists() {
             return Ok(TrialFile::read(&path)?);
         }
-        Err(CliError::usage("no trial was provisioned from this machine: name its file with --trial"))
+        Err(CliError::usage(
+            "no trial was provisioned from this machine: name its file with --trial",
+        ))
     }
 
     /// The same, but by default the copy of the trial file that the device was provisioned with.
@@ -61,7 +63,8 @@ impl TrialArgs {
     pub fn read_for(&self, client: &mut Client) -> Result<TrialFile, CliError> {
         let named = self.trial.is_some();
         let digest = if named { None } else { client.connect().ok().and_then(|hello| hello.trial) };
-        let copy = digest.and_then(|name| place::trial_copy(name.file).ok()).filter(|copy| copy.exists());
+        let copy =
+            digest.and_then(|name| place::trial_copy(name.file).ok()).filter(|copy| copy.exists());
         copy.map_or_else(|| self.read(), |copy| Ok(TrialFile::read(&copy)?))
     }
 }
@@ -80,7 +83,9 @@ impl OperatorArgs {
     /// # Errors
     /// The user's name has characters that are not allowed.
     pub fn name(&self) -> Result<String, CliError> {
-        self.operator.clone().map_or_else(|| operator(&place::operator()).map_err(CliError::usage), Ok)
+        self.operator
+            .clone()
+            .map_or_else(|| operator(&place::operator()).map_err(CliError::usage), Ok)
     }
 }
 
@@ -147,9 +152,12 @@ pub enum PatientName {
 impl FromStr for PatientName {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let Some(digits) = text.strip_prefix('#') else { return Ok(Self::Code(text.trim().to_owned())) };
+        let Some(digits) = text.strip_prefix('#') else {
+            return Ok(Self::Code(text.trim().to_owned()));
+        };
         let number = digits.parse().ok().filter(|number| *number > 0).map(Self::Number);
-        number.ok_or_else(|| format!("{text:?} is no patient number, allowed # and a number from 1"))
+        number
+            .ok_or_else(|| format!("{text:?} is no patient number, allowed # and a number from 1"))
     }
 }
 

@@ -82,11 +82,15 @@ pub fn private(found: &Metadata) -> Result<(), String> {
     }
     let (owner, caller) = (found.uid(), rustix::process::geteuid().as_raw());
     if owner != caller {
-        return Err(format!("belongs to user {owner}; it must belong to user {caller}, who runs the device"));
+        return Err(format!(
+            "belongs to user {owner}; it must belong to user {caller}, who runs the device"
+        ));
     }
     let mode = found.mode() & PERMISSIONS;
     if mode != PRIVATE {
-        return Err(format!("has mode {mode:04o}; allowed: {PRIVATE:04o}, nobody else may read or write it"));
+        return Err(format!(
+            "has mode {mode:04o}; allowed: {PRIVATE:04o}, nobody else may read or write it"
+        ));
     }
     match found.nlink() {
         1 => Ok(()),
@@ -136,7 +140,8 @@ const fn is_trusted(owner: u32, me: u32) -> bool {
 mod tests {
     use super::*;
 
-    /// A device node belongs to root, a pseudo-terminal to its user; one of somebody else may be a trap.
+    /// A device node belongs to root, a pseudo-terminal to its user; one of somebody else may be a
+    /// trap.
     #[test]
     fn own_and_system_ports_are_trusted() {
         assert!(is_trusted(ROOT, 1000) && is_trusted(1000, 1000) && is_trusted(ROOT, ROOT));

@@ -8,12 +8,14 @@
 //! | `shares:W,W,..` | features by these weights, one each |
 //! | a file | one feature number (from 0) a word, in order; the file starts again when it ends |
 //!
-//! Seasonal: on five weekdays even features (0, 2, ..) weigh 3 and odd ones 1, on two weekend days the other way round; on
-//! top of it a wave tilts the weights linearly from the last features to the first and back, between factors 1/2
-//! and 3/2, once in each half of the trial. So the shares are never the same for long, and the two halves see about
-//! the same of each feature, which is what the paper assumes.
+//! Seasonal: on five weekdays even features (0, 2, ..) weigh 3 and odd ones 1, on two weekend days
+//! the other way round; on top of it a wave tilts the weights linearly from the last features to
+//! the first and back, between factors 1/2 and 3/2, once in each half of the trial. So the shares
+//! are never the same for long, and the two halves see about the same of each feature, which is
+//! what the paper assumes.
 //!
-//! A share is a multiple of 2^-32 up to a last unit: one 32-bit draw decides through an alias table.
+//! A share is a multiple of 2^-32 up to a last unit: one 32-bit draw decides through an alias
+//! table.
 
 use crate::prelude::*;
 use std::fmt;
@@ -46,15 +48,16 @@ impl Arrivals {
     /// # Errors
     /// A number behind the name that is not allowed.
     pub fn parse(text: &str) -> Result<Option<Self>, SimulateError> {
-        let (name, number) = text.split_once(':').map_or((text, None), |(name, number)| (name, Some(number)));
+        let (name, number) =
+            text.split_once(':').map_or((text, None), |(name, number)| (name, Some(number)));
         let bad = || SimulateError::value("arrivals", text, ALLOWED);
         Ok(Some(match (name, number) {
             ("uniform", None) => Self::Uniform,
             ("zipf", None) => Self::Zipf(1.0),
             ("zipf", Some(s)) => Self::Zipf(s.parse().map_err(|_| bad())?),
-            ("shares", Some(weights)) => {
-                Self::Shares(weights.split(',').map(str::parse).collect::<Result<_, _>>().map_err(|_| bad())?)
-            }
+            ("shares", Some(weights)) => Self::Shares(
+                weights.split(',').map(str::parse).collect::<Result<_, _>>().map_err(|_| bad())?,
+            ),
             ("seasonal", None) => Self::Seasonal(DAY),
             ("seasonal", Some(day)) => Self::Seasonal(day.parse().map_err(|_| bad())?),
             _ => return Ok(None),
@@ -73,7 +76,8 @@ impl Arrivals {
     /// The first word that is no feature number.
     pub fn trace(text: &str) -> Result<Self, SimulateError> {
         let feature = |word: &str| {
-            word.parse::<u8>().map_err(|_| SimulateError::value("arrivals feature", word, "0..features"))
+            word.parse::<u8>()
+                .map_err(|_| SimulateError::value("arrivals feature", word, "0..features"))
         };
         let words = text.split([',', ' ', '\t', '\r', '\n']).filter(|word| !word.is_empty());
         words.map(feature).collect::<Result<_, _>>().map(Self::Trace)
@@ -130,7 +134,8 @@ impl Alias {
     fn new(weights: &[f64]) -> Self {
         let total: f64 = weights.iter().sum();
         let mut mass: Vec<f64> = weights.iter().map(|w| w * weights.len() as f64 / total).collect();
-        let mut columns: Vec<(u64, u8)> = (0..weights.len()).map(|j| (ONE as u64, j as u8)).collect();
+        let mut columns: Vec<(u64, u8)> =
+            (0..weights.len()).map(|j| (ONE as u64, j as u8)).collect();
         let (mut small, mut large): (Vec<usize>, Vec<usize>) =
             (0..mass.len()).partition(|j| mass.get(*j).is_some_and(|m| *m < 1.0));
         while let (Some(low), Some(high)) = (small.pop(), large.last().copied()) {
@@ -179,7 +184,8 @@ impl Features {
         match arrivals {
             Arrivals::Uniform => Self::Even(u64::from(features)),
             Arrivals::Zipf(s) => {
-                let weights: Vec<f64> = (1..=features).map(|j| libm::pow(f64::from(j), -s)).collect();
+                let weights: Vec<f64> =
+                    (1..=features).map(|j| libm::pow(f64::from(j), -s)).collect();
                 Self::Shares(Alias::new(&weights))
             }
             Arrivals::Shares(weights) => Self::Shares(Alias::new(weights)),
@@ -214,11 +220,13 @@ impl Features {
             Self::Seasonal { day, half, tables } => {
                 let step = u64::from(before % half) * STEPS as u64 / u64::from(*half);
                 let weekend = before / day % WEEK >= WEEKDAYS;
-                tables
-                    .get(step as usize)
-                    .map_or(0, |[workday, rest]| if weekend { rest.draw(word) } else { workday.draw(word) })
+                tables.get(step as usize).map_or(0, |[workday, rest]| {
+                    if weekend { rest.draw(word) } else { workday.draw(word) }
+                })
             }
-            Self::Trace(trace) => trace.get(before as usize % trace.len().max(1)).copied().unwrap_or(0),
+            Self::Trace(trace) => {
+                trace.get(before as usize % trace.len().max(1)).copied().unwrap_or(0)
+            }
         }
     }
 }

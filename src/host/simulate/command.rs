@@ -1,7 +1,8 @@
 //! `equipoise simulate` and `equipoise merge`.
 //!
-//! Several designs may be named; each is run on the same patients. The figures go to standard output as a table,
-//! and with `--json` or `--csv` to a file (`-` for standard output, then without the table).
+//! Several designs may be named; each is run on the same patients. The figures go to standard
+//! output as a table, and with `--json` or `--csv` to a file (`-` for standard output, then without
+//! the table).
 
 use crate::prelude::*;
 use std::fs;
@@ -12,7 +13,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::shards::{Shard, merge};
 use super::{
-    Arrivals, Comparator, Delay, Instance, Lost, Policy, Scenario, SimulateError, World, output, sums,
+    Arrivals, Comparator, Delay, Instance, Lost, Policy, Scenario, SimulateError, World, output,
+    sums,
 };
 use crate::plan::{Design, Plan};
 
@@ -76,7 +78,8 @@ pub struct WorldArgs {
     /// What both means gain from the first patient to the last
     #[arg(long, default_value = "0", allow_negative_numbers = true)]
     pub drift: String,
-    /// Features of the patients: uniform, `zipf[:S]`, `seasonal[:PATIENTS_A_DAY]`, or a file of feature numbers
+    /// Features of the patients: uniform, `zipf[:S]`, `seasonal[:PATIENTS_A_DAY]`, or a file of
+    /// feature numbers
     #[arg(long, default_value = "uniform")]
     pub arrivals: String,
     /// Outcomes come this many patients late: D, or A..B drawn uniformly
@@ -155,7 +158,12 @@ impl WorldArgs {
                 Err(_) => return Err(Arrivals::unknown(&self.arrivals)),
             },
         };
-        Ok(World { instance, arrivals, delay: Delay::parse(&self.delay)?, lost: Lost::parse(&self.lost)? })
+        Ok(World {
+            instance,
+            arrivals,
+            delay: Delay::parse(&self.delay)?,
+            lost: Lost::parse(&self.lost)?,
+        })
     }
 
     /// The number of runs.
@@ -213,21 +221,24 @@ pub(crate) fn progress(patients: u64) -> ProgressBar {
     }
     let bar = ProgressBar::new(patients);
     let style = "{bar:40} {human_pos} of {human_len} patients, {per_sec}, {eta} left";
-    bar.with_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()))
+    bar.with_style(
+        ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()),
+    )
 }
 
 /// What `equipoise simulate` takes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Who chooses the arms: conse, dp-conse, interim, uniform, fixed, ucb1, thompson, `etc[:SHARE]`;
-    /// several by commas
+    /// Who chooses the arms: conse, dp-conse, interim, uniform, fixed, ucb1, thompson,
+    /// `etc[:SHARE]`; several by commas
     #[arg(long, default_value = "interim")]
     design: String,
     #[command(flatten)]
     plan: PlanArgs,
     #[command(flatten)]
     world: WorldArgs,
-    /// Run only part I of K (1/4 .. 4/4); give --json and put the parts together with `equipoise merge`
+    /// Run only part I of K (1/4 .. 4/4); give --json and put the parts together with `equipoise
+    /// merge`
     #[arg(long, value_name = "I/K", default_value = "1/1")]
     shard: String,
     /// Write everything, exact sums included, as JSON (- for standard output)

@@ -7,9 +7,10 @@
 //! | `thompson` | per feature the larger of two Beta(1 + yes, 1 + no) draws |
 //! | `etc` or `etc:S` | fair coins for the first share S of the patients (1/10), then the arm with the larger mean |
 //!
-//! All of them act on the outcomes recorded so far. The estimate is the difference of the two means over all outcomes,
-//! with the usual (Wald) interval; there is none while an arm has no outcome. After adaptive choices such a difference is
-//! biased and its interval promises nothing: that is what the comparison is for.
+//! All of them act on the outcomes recorded so far. The estimate is the difference of the two means
+//! over all outcomes, with the usual (Wald) interval; there is none while an arm has no outcome.
+//! After adaptive choices such a difference is biased and its interval promises nothing: that is
+//! what the comparison is for.
 
 use crate::prelude::*;
 use std::fmt;
@@ -55,7 +56,11 @@ impl Comparator {
             None if text == "etc" => return Self::parse("etc:1/10"),
             Some(("etc", share)) => {
                 let share = share.parse::<Ratio>().map_err(|_| bad())?;
-                Self::ExploreThenCommit(if share.num() > share.den() { return Err(bad()) } else { share })
+                Self::ExploreThenCommit(if share.num() > share.den() {
+                    return Err(bad());
+                } else {
+                    share
+                })
             }
             _ => return Ok(None),
         }))
@@ -106,7 +111,12 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    pub fn new(rule: Comparator, plan: &Plan, coins: Xoshiro256PlusPlus, words: Xoshiro256PlusPlus) -> Self {
+    pub fn new(
+        rule: Comparator,
+        plan: &Plan,
+        coins: Xoshiro256PlusPlus,
+        words: Xoshiro256PlusPlus,
+    ) -> Self {
         let coins_left = match rule {
             Comparator::ExploreThenCommit(share) => {
                 u64::from(plan.patients()) * u64::from(share.num()) / u64::from(share.den())
@@ -134,7 +144,8 @@ impl Comparison {
             Comparator::Ucb1 => {
                 let [zero, one] = feature.counts.map(f64::from);
                 let width = |pulls: f64| (2.0 * libm::log(zero + one) / pulls).sqrt();
-                let (mean0, mean1) = (feature.mean(Arm::Zero, scale)?, feature.mean(Arm::One, scale)?);
+                let (mean0, mean1) =
+                    (feature.mean(Arm::Zero, scale)?, feature.mean(Arm::One, scale)?);
                 Some(Feature::larger(mean0 + width(zero), mean1 + width(one), &mut self.chance))
             }
             Comparator::Thompson => {

@@ -1,10 +1,12 @@
 //! How late outcomes come, and how many never come.
 //!
-//! A delay is counted in patients: an outcome with delay d is recorded when d further patients have been assigned, just
-//! before the next one. `500` is the same delay for all, `100..900` a uniform draw, ends included. After the last patient
-//! the outcomes still out are recorded in the order in which they fall due, and the trial closes.
+//! A delay is counted in patients: an outcome with delay d is recorded when d further patients have
+//! been assigned, just before the next one. `500` is the same delay for all, `100..900` a uniform
+//! draw, ends included. After the last patient the outcomes still out are recorded in the order in
+//! which they fall due, and the trial closes.
 //!
-//! `lost` is the probability, per arm, that an outcome is declared lost at the moment at which it would have come.
+//! `lost` is the probability, per arm, that an outcome is declared lost at the moment at which it
+//! would have come.
 
 use std::fmt;
 
@@ -83,7 +85,8 @@ impl Lost {
     /// Anything else.
     pub fn parse(text: &str) -> Result<Self, SimulateError> {
         let (zero, one) = text.split_once(',').unwrap_or((text, text));
-        let lost = zero.trim().parse().and_then(|zero| one.trim().parse().map(|one| Self([zero, one])));
+        let lost =
+            zero.trim().parse().and_then(|zero| one.trim().parse().map(|one| Self([zero, one])));
         let lost = lost.map_err(|_| SimulateError::value("lost", text, Self::ALLOWED))?;
         lost.check().map(|()| lost)
     }

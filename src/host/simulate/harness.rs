@@ -1,12 +1,12 @@
 //! One trial from the first patient to the close.
 //!
-//! A [`Player`] chooses arms; the stage sends it patients and their outcomes. Randomness comes in three streams that
-//! depend on the seed and the run alone: the world (features, outcomes, delays, losses), the player's coins, and a third
-//! for what a comparator draws besides.
+//! A [`Player`] chooses arms; the stage sends it patients and their outcomes. Randomness comes in
+//! three streams that depend on the seed and the run alone: the world (features, outcomes, delays,
+//! losses), the player's coins, and a third for what a comparator draws besides.
 //!
-//! A patient costs one 64-bit word of the world: the low half decides the feature, the high half the outcome. Each
-//! is a comparison of 32 bits, so every probability is exact to 2^-32, far below what a simulation can see. Graded
-//! outcomes, delays and losses take one word more each.
+//! A patient costs one 64-bit word of the world: the low half decides the feature, the high half
+//! the outcome. Each is a comparison of 32 bits, so every probability is exact to 2^-32, far below
+//! what a simulation can see. Graded outcomes, delays and losses take one word more each.
 
 use crate::prelude::*;
 use rand_core::{Rng, SeedableRng};
@@ -30,8 +30,8 @@ pub trait Player {
     fn assign(&mut self, feature: u8) -> Arm;
     /// The outcome of an earlier patient, or its loss.
     fn outcome(&mut self, patient: u32, feature: u8, arm: Arm, y: Option<u16>);
-    /// Takes patients whose outcome comes at once, number `next` and more, of `n`; returns the last one's number. No arm
-    /// is dropped before the last one.
+    /// Takes patients whose outcome comes at once, number `next` and more, of `n`; returns the last
+    /// one's number. No arm is dropped before the last one.
     fn at_once(&mut self, next: u32, n: u32, patients: &mut impl AtOnce) -> u32;
     /// No more patients and no more outcomes.
     fn close(&mut self);
@@ -61,7 +61,8 @@ struct Core<const U: usize> {
     settled_at: Option<u32>,
 }
 
-/// Room for waiting patients: as many as the board has where outcomes come at once, more where they come late.
+/// Room for waiting patients: as many as the board has where outcomes come at once, more where they
+/// come late.
 const BOARD: usize = 128;
 const LATE: usize = 2048;
 const LATEST: usize = 16_384;
@@ -107,7 +108,8 @@ impl<const U: usize> Core<U> {
         }
     }
 
-    /// The stage sends no more than `U` waiting patients, none beyond the horizon and no unknown feature.
+    /// The stage sends no more than `U` waiting patients, none beyond the horizon and no unknown
+    /// feature.
     #[cold]
     fn impossible(error: TrialError) -> ! {
         panic!("the core refused a legal simulated patient: {error:?}")
@@ -189,8 +191,8 @@ pub(super) struct Stage {
     seed: u64,
 }
 
-/// The generator of a stream of a run. The seed is hashed, so that the streams of neighbouring seeds
-/// do not overlap; `seed_from_u64` spreads neighbouring numbers.
+/// The generator of a stream of a run. The seed is hashed, so that the streams of neighbouring
+/// seeds do not overlap; `seed_from_u64` spreads neighbouring numbers.
 fn stream(seed: u64, run: u32, stream: u64) -> Xoshiro256PlusPlus {
     let base = SplitMix64::seed_from_u64(seed).next_u64();
     Xoshiro256PlusPlus::seed_from_u64(base.wrapping_add(u64::from(run) * 4 + stream))
@@ -221,7 +223,8 @@ impl Stage {
         let plain = self.outcomes.is_plain() && self.delay == Delay::NONE && self.lost.is_none();
         match self.policy {
             Policy::Comparator(rule) => {
-                let player = Comparison::new(rule, &self.plan, coins, stream(self.seed, run, DRAWS));
+                let player =
+                    Comparison::new(rule, &self.plan, coins, stream(self.seed, run, DRAWS));
                 if plain { self.at_once(player, world) } else { self.by_calendar(player, world) }
             }
             Policy::Core if plain => self.at_once(Core::<BOARD>::new(self.plan, coins), world),
@@ -235,10 +238,8 @@ impl Stage {
     /// Closes the trial and takes down how it ended.
     fn end<P: Player>(&self, mut player: P, watch: &Watch) -> Run {
         player.close();
-        let features = (0..self.plan.features()).zip(watch.patients).map(|(j, patients)| FeatureRun {
-            patients,
-            estimate: player.estimate(j),
-            dropped: player.dropped(j),
+        let features = (0..self.plan.features()).zip(watch.patients).map(|(j, patients)| {
+            FeatureRun { patients, estimate: player.estimate(j), dropped: player.dropped(j) }
         });
         let features = features.collect();
         Run { features, first_drop: player.settled_at().or(watch.first_drop) }
@@ -263,8 +264,8 @@ impl Stage {
     ) -> Run {
         let mut features = [[PlainArm::default(); 2]; MAX_FEATURES as usize];
         for (j, feature) in (0..).zip(&mut features) {
-            *feature =
-                Arm::BOTH.map(|arm| PlainArm { threshold: self.outcomes.threshold(j, arm), patients: 0 });
+            *feature = Arm::BOTH
+                .map(|arm| PlainArm { threshold: self.outcomes.threshold(j, arm), patients: 0 });
         }
         let mut patients = Plain { arrivals, world, features, feature: 0, draw: 0 };
         let mut watch = Watch::default();
@@ -370,7 +371,8 @@ impl Watch {
         }
     }
 
-    /// Looks for the first drop, after `assigned` patients and something that may have dropped an arm of `feature`.
+    /// Looks for the first drop, after `assigned` patients and something that may have dropped an
+    /// arm of `feature`.
     #[inline(always)]
     fn dropped<P: Player>(&mut self, assigned: u32, feature: u8, player: &P) {
         if self.first_drop.is_some() {

@@ -1,14 +1,17 @@
 //! How patients react: the outcome law of every feature and arm.
 //!
-//! An instance holds the mean outcome r = y/Y of each feature under each arm, and a drift that both arms share.
+//! An instance holds the mean outcome r = y/Y of each feature under each arm, and a drift that both
+//! arms share.
 //!
 //! # The law of an outcome
-//! With w = 2 min(p, 1-p) Y, a real number x is uniform on [0, w], y' is x rounded down or up at random so that its
-//! mean is x, and y is y' for p <= 1/2 and Y - y' above. So y has mean p Y exactly, spans as much of the scale as a uniform
-//! law with that mean can, and for Y = 1 is a plain yes with probability p.
+//! With w = 2 min(p, 1-p) Y, a real number x is uniform on [0, w], y' is x rounded down or up at
+//! random so that its mean is x, and y is y' for p <= 1/2 and Y - y' above. So y has mean p Y
+//! exactly, spans as much of the scale as a uniform law with that mean can, and for Y = 1 is a
+//! plain yes with probability p.
 //!
-//! Probabilities are multiples of 2^-32: a rate is rounded to the nearest one, and one half of a 64-bit word decides.
-//! Under a drift d patient t of n has rate p + d (t-1)/n under both arms; the gap stays what it was.
+//! Probabilities are multiples of 2^-32: a rate is rounded to the nearest one, and one half of a
+//! 64-bit word decides. Under a drift d patient t of n has rate p + d (t-1)/n under both arms; the
+//! gap stays what it was.
 
 use super::SimulateError;
 use crate::design::Arm;
@@ -36,8 +39,8 @@ impl Instance {
         Self { p0: all(p0), p1: all(p1), drift: 0.0 }
     }
 
-    /// Reads one feature a line: its two rates, separated by a comma or blanks. Lines that start with a letter
-    /// or `#` are headings.
+    /// Reads one feature a line: its two rates, separated by a comma or blanks. Lines that start
+    /// with a letter or `#` are headings.
     ///
     /// # Errors
     /// The first line that is not two rates.
@@ -72,7 +75,8 @@ impl Instance {
         if width <= 0.0 {
             return 0.0;
         }
-        // Uniform on [0, w], plus the mean variance f(1-f) of the rounding: 1/6 a whole unit, and the rest.
+        // Uniform on [0, w], plus the mean variance f(1-f) of the rounding: 1/6 a whole unit, and
+        // the rest.
         let rest = width - width.floor();
         let rounding = (width.floor() / 6.0 + rest * rest / 2.0 - rest * rest * rest / 3.0) / width;
         (width * width / 12.0 + rounding) / (scale * scale)
@@ -90,7 +94,11 @@ impl Instance {
         }
         let within = |p: &f64| (0.0..=1.0).contains(&(p + self.drift));
         if !self.drift.is_finite() || !self.p0.iter().chain(&self.p1).all(within) {
-            return Err(SimulateError::value("drift", self.drift, "what leaves every rate in 0..=1"));
+            return Err(SimulateError::value(
+                "drift",
+                self.drift,
+                "what leaves every rate in 0..=1",
+            ));
         }
         Ok(())
     }
@@ -109,7 +117,12 @@ pub(super) struct Outcomes {
 impl Outcomes {
     pub fn new(instance: &Instance, scale: u16, patients: u32) -> Self {
         let rate = |p: &f64| (p * ONE).round() as u64;
-        let rates = instance.p0.iter().zip(&instance.p1).map(|(zero, one)| [rate(zero), rate(one)]).collect();
+        let rates = instance
+            .p0
+            .iter()
+            .zip(&instance.p1)
+            .map(|(zero, one)| [rate(zero), rate(one)])
+            .collect();
         let slope = (instance.drift * ONE * ONE / f64::from(patients)) as i128;
         Self { scale, rates, slope }
     }
@@ -128,7 +141,8 @@ impl Outcomes {
     pub fn draw(&self, patient: u32, feature: u8, arm: Arm, [x, up]: [u32; 2]) -> u16 {
         const UNITS: u64 = 1 << 32;
         let moved = (self.slope * i128::from(patient.saturating_sub(1))) >> 32;
-        let p = (i128::from(self.threshold(feature, arm)) + moved).clamp(0, i128::from(UNITS)) as u64;
+        let p =
+            (i128::from(self.threshold(feature, arm)) + moved).clamp(0, i128::from(UNITS)) as u64;
         let low = p <= UNITS / 2;
         let side = if low { p } else { UNITS - p };
         // w < 2^32 (Y+1) < 2^49 and x < 2^32, so the product fits 128 bits; y' is at most Y.

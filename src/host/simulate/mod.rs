@@ -1,28 +1,28 @@
 //! Many trials of the shipping core, and what they come to.
 //!
-//! A [`Scenario`] is a plan, a policy that chooses the arms, a world (how patients react, arrive, answer late or
-//! get lost), a number of runs and a seed. [`run`] plays it and gives a [`Summary`].
+//! A [`Scenario`] is a plan, a policy that chooses the arms, a world (how patients react, arrive,
+//! answer late or get lost), a number of runs and a seed. [`run`] plays it and gives a [`Summary`].
 //!
 //! # What is promised
-//! * The designs are simulated through [`crate::trial::Trial`], the code that ships; nothing of them is rewritten
-//!   here. Only the generator differs (xoshiro instead of ChaCha20), and the room for waiting patients where a
-//!   delay asks for more than the board has.
-//! * Run i depends on the seed and on i alone. Every figure of a run is rounded once to a fixed binary grid and then
-//!   summed in 128-bit integers ([`statistics`]), so the result is the same to the last bit for any number of threads
-//!   and for any split into shards.
-//! * All policies see the same patients: the world draws from its own stream, so that run i has the same features
-//!   and the same luck whatever arm is chosen. Differences between policies are therefore sharper than the
-//!   standard errors of each say.
+//! * The designs are simulated through [`crate::trial::Trial`], the code that ships; nothing of
+//!   them is rewritten here. Only the generator differs (xoshiro instead of ChaCha20), and the room
+//!   for waiting patients where a delay asks for more than the board has.
+//! * Run i depends on the seed and on i alone. Every figure of a run is rounded once to a fixed
+//!   binary grid and then summed in 128-bit integers ([`statistics`]), so the result is the same to
+//!   the last bit for any number of threads and for any split into shards.
+//! * All policies see the same patients: the world draws from its own stream, so that run i has the
+//!   same features and the same luck whatever arm is chosen. Differences between policies are
+//!   therefore sharper than the standard errors of each say.
 //!
 //! # What is counted
 //! * **Regret** of a patient: the gap |D_j| of its feature if it got the worse arm, else 0.
-//! * **Error** of a feature: estimate minus the true D_j. Mean squared errors are taken over the features and runs
-//!   that have an estimate; the share that has one is reported beside them.
+//! * **Error** of a feature: estimate minus the true D_j. Mean squared errors are taken over the
+//!   features and runs that have an estimate; the share that has one is reported beside them.
 //! * **Bias** is counted towards the true effect: positive means overstated.
 //! * **Wrong drop**: the better arm was dropped, as a share of all features with a gap in all runs.
 //! * **Coverage**: the share of estimates whose 95 % interval holds D_j.
-//! * **Product**: the paper's criterion, mean regret times mean squared error over M, with a standard error by
-//!   linearisation of the two means (their correlation included).
+//! * **Product**: the paper's criterion, mean regret times mean squared error over M, with a
+//!   standard error by linearisation of the two means (their correlation included).
 
 pub mod arrivals;
 pub mod command;
@@ -66,7 +66,11 @@ pub enum SimulateError {
 }
 
 impl SimulateError {
-    pub(crate) fn value(name: &'static str, value: impl fmt::Display, allowed: &'static str) -> Self {
+    pub(crate) fn value(
+        name: &'static str,
+        value: impl fmt::Display,
+        allowed: &'static str,
+    ) -> Self {
         Self::Value(name, value.to_string(), allowed)
     }
 }
@@ -93,7 +97,9 @@ impl From<PlanError> for SimulateError {
 impl From<ChartError> for SimulateError {
     fn from(error: ChartError) -> Self {
         match error {
-            ChartError::Name(path) => Self::Value("out", path, "a name that ends in .svg, .png or .csv"),
+            ChartError::Name(path) => {
+                Self::Value("out", path, "a name that ends in .svg, .png or .csv")
+            }
             ChartError::File(path, reason) => Self::File(path, reason),
         }
     }
@@ -196,7 +202,8 @@ pub fn estimates(
     let play = |run| {
         let features = stage.play(run).features;
         tick();
-        let each = features.iter().enumerate().filter_map(|(j, feature)| Some((j, feature.estimate?)));
+        let each =
+            features.iter().enumerate().filter_map(|(j, feature)| Some((j, feature.estimate?)));
         each.collect::<Vec<_>>()
     };
     Ok((0..scenario.runs).into_par_iter().flat_map_iter(play).collect())

@@ -124,7 +124,9 @@ fn percent(share: Option<f64>) -> String {
 }
 
 fn percents(share: Option<Figure>) -> String {
-    share.map_or("-".into(), |share| format!("{:.1} +- {:.1} %", 100.0 * share.mean, 100.0 * share.error))
+    share.map_or("-".into(), |share| {
+        format!("{:.1} +- {:.1} %", 100.0 * share.mean, 100.0 * share.error)
+    })
 }
 
 /// The table for people: a line a figure, a column a design.
@@ -152,7 +154,9 @@ pub fn table(shard: &Shard) -> String {
         ("patients on the worse arm", Box::new(|o| percent(Some(o.summary.worse_share)))),
         (
             "MSE of the effect, mean",
-            Box::new(|o| with(short(o.summary.mse.map(|f| f.mean)), o.summary.mse.map(|f| f.error))),
+            Box::new(|o| {
+                with(short(o.summary.mse.map(|f| f.mean)), o.summary.mse.map(|f| f.error))
+            }),
         ),
         ("MSE, worst feature", Box::new(|o| short(o.summary.max_mse))),
         ("bias (+: overstated)", Box::new(|o| short(o.summary.bias))),
@@ -171,7 +175,9 @@ pub fn table(shard: &Shard) -> String {
         ("patients of the rarest feature", Box::new(|o| short(Some(rarest(o))))),
         (
             "regret * MSE / M",
-            Box::new(|o| with(short(o.summary.product.map(|f| f.mean)), o.summary.product.map(|f| f.error))),
+            Box::new(|o| {
+                with(short(o.summary.product.map(|f| f.mean)), o.summary.product.map(|f| f.error))
+            }),
         ),
     ];
     for (name, cell) in rows {

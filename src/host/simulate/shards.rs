@@ -1,13 +1,15 @@
 //! Parts of a simulation, on one machine or many.
 //!
-//! Part I of K holds the runs floor(R (I-1)/K) .. floor(R I/K) of R. A run depends on the seed and its number alone and
-//! sums are exact integers, so parts add up to what one process would have found: [`merge`] gives the same bytes.
-//! Parts must come from the same setup, none twice, none missing; anything else is refused by name.
+//! Part I of K holds the runs floor(R (I-1)/K) .. floor(R I/K) of R. A run depends on the seed and
+//! its number alone and sums are exact integers, so parts add up to what one process would have
+//! found: [`merge`] gives the same bytes. Parts must come from the same setup, none twice, none
+//! missing; anything else is refused by name.
 //!
 //! # The file
-//! One JSON object: `format` 2, `from` and `to` (the runs it holds, `to` excluded), and `results`, one a design: `setup`
-//! (everything that fixes the result), `summary` (the figures) and `sums` (exact; wide integers as decimal text, in
-//! units of 2^-20 for regret and 2^-44 for errors). Members keep this order.
+//! One JSON object: `format` 2, `from` and `to` (the runs it holds, `to` excluded), and `results`,
+//! one a design: `setup` (everything that fixes the result), `summary` (the figures) and `sums`
+//! (exact; wide integers as decimal text, in units of 2^-20 for regret and 2^-44 for errors).
+//! Members keep this order.
 
 use crate::prelude::*;
 use std::ops::Range;
@@ -116,7 +118,8 @@ impl Shard {
     /// Text that is no part of a simulation.
     pub fn from_json(path: &str, text: &str) -> Result<Self, SimulateError> {
         let failed = |reason: String| SimulateError::File(path.into(), reason);
-        let mut shard: Self = serde_json::from_str(text).map_err(|error| failed(error.to_string()))?;
+        let mut shard: Self =
+            serde_json::from_str(text).map_err(|error| failed(error.to_string()))?;
         if shard.format != FORMAT {
             return Err(failed(format!("format={} allowed {FORMAT}", shard.format)));
         }
@@ -125,7 +128,8 @@ impl Shard {
             if sizes != [usize::from(setup.features); 3] {
                 return Err(failed("the numbers of features differ".into()));
             }
-            let instance = Instance { p0: setup.p0.clone(), p1: setup.p1.clone(), drift: setup.drift };
+            let instance =
+                Instance { p0: setup.p0.clone(), p1: setup.p1.clone(), drift: setup.drift };
             sums.restore(&instance, setup.patients);
         }
         Ok(shard)
@@ -153,10 +157,16 @@ pub fn merge(mut parts: Vec<Shard>) -> Result<Shard, SimulateError> {
     }
     for part in parts {
         if part.setups() != whole.setups() {
-            return failed("the parts come from different simulations (their setups differ)".into());
+            return failed(
+                "the parts come from different simulations (their setups differ)".into(),
+            );
         }
         if part.from < whole.to {
-            return failed(format!("runs {}..{} are there twice", part.from, whole.to.min(part.to)));
+            return failed(format!(
+                "runs {}..{} are there twice",
+                part.from,
+                whole.to.min(part.to)
+            ));
         }
         if part.from > whole.to {
             return failed(format!("runs {}..{} are missing", whole.to, part.from));

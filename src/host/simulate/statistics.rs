@@ -117,8 +117,8 @@ pub struct Sums {
     /// Runs with an interval that excludes 0 where there is no effect, or on the wrong side of it.
     pub any_error: u64,
     /// First moments of regret, squared error, estimates, intervals that hold the effect and
-    /// intervals that exclude 0, each summed over the features of a run; then their second moments,
-    /// the upper triangle row by row.
+    /// intervals that exclude 0, each summed over the features of a run; then their second
+    /// moments, the upper triangle row by row.
     #[serde(with = "digits::list")]
     moments: [i128; MOMENTS],
     /// Runs in which an arm was dropped, or a feature settled before half.
@@ -140,7 +140,8 @@ pub struct Figure {
     pub error: f64,
 }
 
-/// The operating characteristics of a scenario. Figures that do not exist (no estimate, no drop) are absent.
+/// The operating characteristics of a scenario. Figures that do not exist (no estimate, no drop)
+/// are absent.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Summary {
     /// Runs behind it.
@@ -177,7 +178,8 @@ pub struct Summary {
     pub excludes_0: Option<Figure>,
     /// Share of intervals that exclude 0 on the wrong side.
     pub wrong_side: Option<f64>,
-    /// Share of runs with an interval that excludes 0 where there is no effect, or on the wrong side.
+    /// Share of runs with an interval that excludes 0 where there is no effect, or on the wrong
+    /// side.
     pub any_error: f64,
     /// The overall effect: share of its intervals that exclude 0.
     pub overall_excludes_0: Option<Figure>,
@@ -219,7 +221,9 @@ impl Sums {
     pub fn add(&mut self, run: &Run) {
         let (mut regret, mut squares, mut any_error) = (0.0, 0, false);
         let [estimates, covered, excluded] = self.estimated();
-        for ((sums, feature), effect) in self.features.iter_mut().zip(&run.features).zip(&self.effects) {
+        for ((sums, feature), effect) in
+            self.features.iter_mut().zip(&run.features).zip(&self.effects)
+        {
             let better = Arm::from_bit(*effect > 0.0);
             let has_gap = *effect != 0.0;
             sums.patients += feature.patients.map(u64::from).iter().sum::<u64>();
@@ -233,7 +237,8 @@ impl Sums {
             if let Some(estimate) = feature.estimate {
                 let before = (sums.excluded, sums.wrong_side);
                 squares += sums.count(&estimate, *effect);
-                let error = if has_gap { sums.wrong_side > before.1 } else { sums.excluded > before.0 };
+                let error =
+                    if has_gap { sums.wrong_side > before.1 } else { sums.excluded > before.0 };
                 any_error |= error;
             }
         }
@@ -241,7 +246,8 @@ impl Sums {
         let now = self.estimated();
         let [e, c, x] = [now[0] - estimates, now[1] - covered, now[2] - excluded].map(i128::from);
         let kept = [on_grid(regret, REGRET), squares, e, c, x];
-        let pairs = kept.iter().enumerate().flat_map(|(i, a)| kept.iter().skip(i).map(move |b| a * b));
+        let pairs =
+            kept.iter().enumerate().flat_map(|(i, a)| kept.iter().skip(i).map(move |b| a * b));
         for (moment, value) in self.moments.iter_mut().zip(kept.into_iter().chain(pairs)) {
             *moment += value;
         }
@@ -253,7 +259,9 @@ impl Sums {
 
     /// Estimates so far, how many of their intervals hold the effect, and how many exclude 0.
     fn estimated(&self) -> [u64; 3] {
-        self.features.iter().fold([0; 3], |[e, c, x], f| [e + f.estimates, c + f.covered, x + f.excluded])
+        self.features
+            .iter()
+            .fold([0; 3], |[e, c, x], f| [e + f.estimates, c + f.covered, x + f.excluded])
     }
 
     fn add_overall(&mut self, run: &Run) {
@@ -291,7 +299,8 @@ impl Sums {
     pub fn summary(&self) -> Summary {
         let runs = self.runs as f64;
         let features = self.features.len() as f64;
-        let all = |value: fn(&FeatureSums) -> i128| self.features.iter().map(value).sum::<i128>() as f64;
+        let all =
+            |value: fn(&FeatureSums) -> i128| self.features.iter().map(value).sum::<i128>() as f64;
         let estimates = all(|f| f.estimates.into());
         let gaps = self.effects.iter().filter(|effect| **effect != 0.0).count() as f64;
         let per_estimate = |sum: f64| (estimates > 0.0).then(|| sum / estimates);
@@ -312,7 +321,8 @@ impl Sums {
         let mse = ratio(1, all(|f| f.square) / ERROR);
         let product = mse.map(|mse| {
             let slope = regret.mean / a_run;
-            let error = moments.mean([mse.mean, slope, -slope * mse.mean, 0.0, 0.0]).error / features;
+            let error =
+                moments.mean([mse.mean, slope, -slope * mse.mean, 0.0, 0.0]).error / features;
             Figure { mean: regret.mean * mse.mean / features, error }
         });
         let whole = &self.overall;
@@ -359,7 +369,8 @@ impl Sums {
                 let (Some(x), Some(y)) = (means.get(i), means.get(j)) else { continue };
                 let value = next(a * b) / runs - x * y;
                 for (row, column) in [(i, j), (j, i)] {
-                    if let Some(cell) = covariance.get_mut(row).and_then(|row| row.get_mut(column)) {
+                    if let Some(cell) = covariance.get_mut(row).and_then(|row| row.get_mut(column))
+                    {
                         *cell = value;
                     }
                 }

@@ -73,7 +73,12 @@ impl Bedside {
     ///
     /// # Errors
     /// The log is damaged, in use, or of another trial.
-    pub fn open(client: Client, trial: TrialFile, log: &Path, operator: &str) -> Result<Self, Failure> {
+    pub fn open(
+        client: Client,
+        trial: TrialFile,
+        log: &Path,
+        operator: &str,
+    ) -> Result<Self, Failure> {
         let (log, entries) = Log::open(log, operator)?;
         let register = Register::read(&entries);
         same_trial(&register, &trial, log.path())?;
@@ -134,7 +139,9 @@ impl Bedside {
     /// The log does not know the code.
     pub fn find(&self, code: &str) -> Result<Patient, Failure> {
         let patient = self.register.number(code).and_then(|number| self.register.patient(number));
-        patient.cloned().ok_or_else(|| Failure::Refused(format!("this log has no arm of a patient {code:?}")))
+        patient
+            .cloned()
+            .ok_or_else(|| Failure::Refused(format!("this log has no arm of a patient {code:?}")))
     }
 
     /// Another person works at the terminal from here on.
@@ -161,7 +168,8 @@ impl Bedside {
         match self.register.opened().map(|opened| opened.trial.clone()) {
             None => {
                 let (title, plan) = (self.trial.title.clone(), self.trial.plan.to_string());
-                let (trial, file) = (Some(status.name.id.to_string()), Some(status.name.file.to_string()));
+                let (trial, file) =
+                    (Some(status.name.id.to_string()), Some(status.name.file.to_string()));
                 self.note(Event::Opened { title, plan, trial, file })?;
             }
             Some(Some(id)) if id == status.name.id.to_string() => {}
@@ -280,9 +288,9 @@ impl Bedside {
 
     fn unused(&self, code: &str) -> Result<(), Failure> {
         match self.register.same_code(code) {
-            Some((known, number)) => {
-                Err(Failure::Refused(format!("patient {known} is already enrolled, as number {number}")))
-            }
+            Some((known, number)) => Err(Failure::Refused(format!(
+                "patient {known} is already enrolled, as number {number}"
+            ))),
             None => Ok(()),
         }
     }
@@ -296,7 +304,9 @@ impl Bedside {
         if let Some(pending) = self.register.pending().cloned() {
             let answered = self.resume()?;
             match answered {
-                Some(patient) if folded(&patient.code) == folded(&code) && patient.feature == feature => {
+                Some(patient)
+                    if folded(&patient.code) == folded(&code) && patient.feature == feature =>
+                {
                     return Ok(patient);
                 }
                 // The device keeps the feature it was asked for first, and must not compare it with
@@ -324,8 +334,10 @@ impl Bedside {
             if let Some(why) = no_room(&status) {
                 return Err(Failure::Refused(why));
             }
-            let tag = getrandom::u32().map_err(|error| Failure::Usage(format!("no randomness: {error}")))?;
-            let pending = Pending { code: code.to_owned(), number: status.assigned + 1, feature, tag };
+            let tag = getrandom::u32()
+                .map_err(|error| Failure::Usage(format!("no randomness: {error}")))?;
+            let pending =
+                Pending { code: code.to_owned(), number: status.assigned + 1, feature, tag };
             self.note(Event::Enrol {
                 code: code.to_owned(),
                 patient: pending.number,
@@ -378,7 +390,8 @@ impl Bedside {
     /// Was a patient after this number assigned? If not, the device compared the tag, or has not
     /// come to the number.
     fn has_gone_on(&mut self, number: u32, detail: &str) -> Result<bool, Failure> {
-        let expected = detail.strip_prefix("expected=").and_then(|expected| expected.parse::<u32>().ok());
+        let expected =
+            detail.strip_prefix("expected=").and_then(|expected| expected.parse::<u32>().ok());
         Ok(match expected {
             Some(expected) => expected > number + 1,
             None => self.status()?.assigned > number,

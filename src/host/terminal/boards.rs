@@ -55,7 +55,8 @@ impl Board {
     /// # Errors
     /// The file cannot be used, or another device uses it.
     pub fn virtual_on(flash: &Path) -> Result<Self, Failure> {
-        let flash = Flash::in_file(flash, PAGES).map_err(|error| Failure::Usage(error.to_string()))?;
+        let flash =
+            Flash::in_file(flash, PAGES).map_err(|error| Failure::Usage(error.to_string()))?;
         let board = VirtualBoard::new(flash);
         Ok(Self { machine: Machine::Virtual(Arc::new(Mutex::new(board))), cut: Arc::default() })
     }
@@ -66,17 +67,21 @@ impl Board {
     /// No firmware, or no QEMU.
     pub fn qemu(folder: &Path) -> Result<Self, Failure> {
         if cfg!(windows) {
-            return Err(Failure::Usage("the emulated board runs on Linux and macOS only".to_owned()));
+            return Err(Failure::Usage(
+                "the emulated board runs on Linux and macOS only".to_owned(),
+            ));
         }
-        let firmware = std::env::var_os("EQUIPOISE_FIRMWARE").map_or_else(|| FIRMWARE.into(), PathBuf::from);
+        let firmware =
+            std::env::var_os("EQUIPOISE_FIRMWARE").map_or_else(|| FIRMWARE.into(), PathBuf::from);
         if !firmware.is_file() {
             return Err(Failure::Usage(format!(
                 "no firmware in {}: cargo xtask firmware",
                 firmware.display()
             )));
         }
-        let socket =
-            |name: &str| format!("socket,id={name},path={},server=on,wait=off", folder.join(name).display());
+        let socket = |name: &str| {
+            format!("socket,id={name},path={},server=on,wait=off", folder.join(name).display())
+        };
         let process = Command::new("qemu-system-arm")
             .args(["-M", "microbit", "-display", "none", "-monitor", "none", "-kernel"])
             .arg(firmware)
@@ -86,7 +91,9 @@ impl Board {
             .stdout(Stdio::null())
             .spawn()
             .map_err(|error| {
-                Failure::Usage(format!("qemu-system-arm did not start ({error}): cargo xtask setup"))
+                Failure::Usage(format!(
+                    "qemu-system-arm did not start ({error}): cargo xtask setup"
+                ))
             })?;
         let qemu = Qemu { process, folder: folder.to_owned() };
         let start = Instant::now();
@@ -105,7 +112,8 @@ impl Board {
                 let board = Arc::clone(board);
                 let open = move || {
                     let (board, cut) = (Arc::clone(&board), Arc::clone(&cut));
-                    Ok(Box::new(InProcess { board, cut, replies: VecDeque::new() }) as Box<dyn Link>)
+                    Ok(Box::new(InProcess { board, cut, replies: VecDeque::new() })
+                        as Box<dyn Link>)
                 };
                 Source::Other("virtual device".to_owned(), Box::new(open))
             }
@@ -189,7 +197,9 @@ impl Link for Emulated {
         Link::send(&mut self.line, bytes)?;
         if fails_now(&self.cut, bytes) {
             let mut machine = stream(&self.folder.join("qmp"))?;
-            machine.write_all(b"{\"execute\":\"qmp_capabilities\"}\n{\"execute\":\"system_reset\"}\n")?;
+            machine.write_all(
+                b"{\"execute\":\"qmp_capabilities\"}\n{\"execute\":\"system_reset\"}\n",
+            )?;
             // The greeting and two answers: the reset has happened.
             BufReader::new(machine).lines().take(3).for_each(drop);
             return Err(power_is_gone());

@@ -21,12 +21,12 @@ use std::time::Duration;
 use super::exchange::{Open, greet, hello};
 use super::link::{self, Link, LinkError, Port};
 use crate::wire::{
-    Line, MAC_BYTES, Micro, NONCE_BYTES, Proof, Reply, Request, Row, State, Status, Stored, TrialId,
-    TrialName, Word,
+    Line, MAC_BYTES, Micro, NONCE_BYTES, Proof, Reply, Request, Row, State, Status, Stored,
+    TrialId, TrialName, Word,
 };
 
-/// How long one copy of a request waits for its answer. A look on a micro:bit v1 takes up to 1.5 seconds; four copies
-/// outlast an `ERASE` of every page on the v2, 8 seconds.
+/// How long one copy of a request waits for its answer. A look on a micro:bit v1 takes up to 1.5
+/// seconds; four copies outlast an `ERASE` of every page on the v2, 8 seconds.
 const PATIENCE: Duration = Duration::from_millis(2500);
 /// How often a request is sent before the device counts as silent.
 const TRIES: u32 = 4;
@@ -141,14 +141,17 @@ impl Client {
         let patience = self.patience;
         let (open, hello) = match &mut self.source {
             Source::Other(name, make) => {
-                let link = make().map_err(|error| LinkError::Gone(name.clone(), error.to_string()))?;
+                let link =
+                    make().map_err(|error| LinkError::Gone(name.clone(), error.to_string()))?;
                 greet(name.clone(), link, patience)?
             }
             Source::Port(port) => {
                 let mut errors = Vec::new();
-                let attempt = |path: &Path| greet(path.display().to_string(), link::open(path)?, patience);
+                let attempt =
+                    |path: &Path| greet(path.display().to_string(), link::open(path)?, patience);
                 let candidates = port.candidates();
-                let found = candidates.iter().find_map(|p| attempt(p).map_err(|e| errors.push(e)).ok());
+                let found =
+                    candidates.iter().find_map(|p| attempt(p).map_err(|e| errors.push(e)).ok());
                 match (found, errors.pop()) {
                     (Some(found), _) => found,
                     (None, None) => return Err(LinkError::NoneFound),

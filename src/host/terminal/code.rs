@@ -120,8 +120,11 @@ impl CheckDigit {
 
     /// Whether the last digit of the code is right; a code needs two digits at least.
     fn holds(self, code: &str) -> bool {
-        let digits: Vec<u8> =
-            code.chars().filter_map(|c| c.to_digit(10)).filter_map(|d| u8::try_from(d).ok()).collect();
+        let digits: Vec<u8> = code
+            .chars()
+            .filter_map(|c| c.to_digit(10))
+            .filter_map(|d| u8::try_from(d).ok())
+            .collect();
         let sum = match self {
             Self::Luhn => {
                 let doubled = |(place, digit): (usize, &u8)| {
@@ -130,9 +133,10 @@ impl CheckDigit {
                 };
                 digits.iter().rev().enumerate().map(doubled).sum::<u32>() % 10
             }
-            Self::Damm => {
-                digits.iter().fold(0_u8, |row, digit| DAMM[usize::from(row)][usize::from(*digit)]).into()
-            }
+            Self::Damm => digits
+                .iter()
+                .fold(0_u8, |row, digit| DAMM[usize::from(row)][usize::from(*digit)])
+                .into(),
         };
         digits.len() > 1 && sum == 0
     }

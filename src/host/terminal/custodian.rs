@@ -37,12 +37,19 @@ pub struct Begun {
 /// # Errors
 /// No device, another key, a trial that is already there, a plan that is refused, another user's
 /// port.
-pub fn provision(client: &mut Client, plan: &Plan, file: FileDigest, key: &Key) -> Result<Begun, Failure> {
+pub fn provision(
+    client: &mut Client,
+    plan: &Plan,
+    file: FileDigest,
+    key: &Key,
+) -> Result<Begun, Failure> {
     let hello = client.hello().map_err(failure)?;
     let text = match hello.state {
         State::Blank => "",
         State::Running | State::Closed => "the device already holds a trial: erase it first",
-        State::Fault => "the device is in fault: power it down and up; if it says so again, replace it",
+        State::Fault => {
+            "the device is in fault: power it down and up; if it says so again, replace it"
+        }
         State::Foreign => {
             "the device holds a trial of another firmware version: finish it with that firmware"
         }
@@ -100,7 +107,9 @@ fn command<T>(
         let proof = key.proof(&nonce, held.unwrap_or(TrialId::NONE), request);
         match client.ask_with_proof(request, &proof, &mut take) {
             // Nothing is wrong with the proof: a copy used the nonce up, or it expired.
-            Err(error @ AskError::Refused { word: Word::Auth, certain: false, .. }) if !wrong(&error) => {
+            Err(error @ AskError::Refused { word: Word::Auth, certain: false, .. })
+                if !wrong(&error) =>
+            {
                 refused = Some(error);
             }
             other => return other.map_err(failure),

@@ -70,8 +70,11 @@ impl Folder {
     fn new() -> Result<Self, Failure> {
         let memory = Path::new("/dev/shm");
         let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let path =
-            base.join(format!("equipoise-demo-{}-{:08x}", std::process::id(), getrandom::u32().unwrap_or(0)));
+        let path = base.join(format!(
+            "equipoise-demo-{}-{:08x}",
+            std::process::id(),
+            getrandom::u32().unwrap_or(0)
+        ));
         std::fs::create_dir(&path).map_err(|error| Failure::file(&path, &error))?;
         Ok(Self(path))
     }
@@ -119,7 +122,8 @@ pub fn demo(args: &Settings) -> Result<(), Failure> {
     let log_file = folder.0.join("log.jsonl");
     let bedside = Bedside::open(client, trial.clone(), &log_file, "demo")?;
     let chance = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut ward = Ward { bedside, chance, due: BTreeMap::new(), worse: 0, last: (Phase::Explore, 0) };
+    let mut ward =
+        Ward { bedside, chance, due: BTreeMap::new(), worse: 0, last: (Phase::Explore, 0) };
     ward.all_patients(&board)?;
     custodian::close(ward.bedside.client(), &key)?;
     tell(trial.plan.patients(), "the custodian closes the trial: the final look");
@@ -139,13 +143,18 @@ fn conclude(ward: &mut Ward, key: &Key, log_file: &Path, start: Instant) -> Resu
         });
     }
     let rows = &effects.rows;
-    let inside =
-        |row: &&report::Estimate| row.truth.is_some_and(|truth| (row.low..=row.high).contains(&truth));
+    let inside = |row: &&report::Estimate| {
+        row.truth.is_some_and(|truth| (row.low..=row.high).contains(&truth))
+    };
     let covered = rows.iter().filter(inside).count();
     let patients = f64::from(trial.plan.patients());
     let (worse, uniform) = (f64::from(ward.worse), patients / 2.0);
     let spared = ((uniform - worse) / uniform * 100.0).max(0.0);
-    let mac = if key.signed(&trial.plan, FileDigest(trial.digest()), &report) { "right" } else { "WRONG" };
+    let mac = if key.signed(&trial.plan, FileDigest(trial.digest()), &report) {
+        "right"
+    } else {
+        "WRONG"
+    };
     let (head, _) = log::verify(log_file, None)?;
     say(&format!("\n{}", report::table(&effects, Some(&trial))));
     say(&format!(
@@ -235,9 +244,14 @@ impl Ward {
     fn after_the_cut(&mut self, board: &Board, patient: u32) -> Result<(), Failure> {
         let assigned = self.bedside.status()?.assigned;
         if !board.was_cut() || assigned != patient {
-            return Err(Failure::Refused(format!("after the power cut the device has {assigned} patients")));
+            return Err(Failure::Refused(format!(
+                "after the power cut the device has {assigned} patients"
+            )));
         }
-        tell(patient, "POWER CUT in the middle of this enrolment: the device came back, the same line");
+        tell(
+            patient,
+            "POWER CUT in the middle of this enrolment: the device came back, the same line",
+        );
         tell(patient, "was sent again, and the patient has one arm");
         Ok(())
     }

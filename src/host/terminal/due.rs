@@ -20,7 +20,9 @@ impl FromStr for Due {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let hours = text.split_once(' ').and_then(|(number, unit)| {
-            let hours = UNITS.iter().find(|(name, _)| unit == *name || name.strip_suffix('s') == Some(unit));
+            let hours = UNITS
+                .iter()
+                .find(|(name, _)| unit == *name || name.strip_suffix('s') == Some(unit));
             number.parse::<i64>().ok()?.checked_mul(hours?.1)
         });
         let hours = hours.filter(|hours| (1..=MAX_HOURS).contains(hours));

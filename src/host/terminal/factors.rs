@@ -45,7 +45,11 @@ impl Factors {
         for (name, levels) in &factors {
             let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
             let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
-            if !starts || !name.chars().all(good) || name.len() > MAX_NAME || TAKEN.contains(&name.as_str()) {
+            if !starts
+                || !name.chars().all(good)
+                || name.len() > MAX_NAME
+                || TAKEN.contains(&name.as_str())
+            {
                 return Err(format!(
                     "factors.{name:?}, allowed lower case letters, digits, - and _, a letter first, and none of {}",
                     TAKEN.join(" ")
@@ -86,7 +90,11 @@ impl Factors {
         for factor in &self.0 {
             let with = |kind: &String| {
                 let between = if kind.is_empty() { "" } else { ", " };
-                factor.levels.iter().map(move |level| format!("{kind}{between}{level}")).collect::<Vec<_>>()
+                factor
+                    .levels
+                    .iter()
+                    .map(move |level| format!("{kind}{between}{level}"))
+                    .collect::<Vec<_>>()
             };
             kinds = kinds.iter().flat_map(with).collect();
         }
@@ -100,7 +108,8 @@ impl Factors {
             return None;
         }
         let places = levels.iter().zip(&self.0);
-        let feature = places.fold(0, |feature, (level, factor)| feature * factor.levels.len() + level);
+        let feature =
+            places.fold(0, |feature, (level, factor)| feature * factor.levels.len() + level);
         u8::try_from(feature).ok()
     }
 
@@ -123,10 +132,12 @@ impl Factors {
     /// A factor or level that is not in the trial file, given twice, or missing, and what is
     /// allowed.
     pub fn named(&self, given: &[(String, String)]) -> Result<u8, String> {
-        let known = || self.0.iter().map(|factor| factor.name.as_str()).collect::<Vec<_>>().join(", ");
+        let known =
+            || self.0.iter().map(|factor| factor.name.as_str()).collect::<Vec<_>>().join(", ");
         if !self.are_named() {
             return Err(
-                "this trial has a flat list of kinds: give the kind of patient by its name".to_owned()
+                "this trial has a flat list of kinds: give the kind of patient by its name"
+                    .to_owned(),
             );
         }
         if let Some((name, _)) =
@@ -140,7 +151,10 @@ impl Factors {
                 given.iter().filter(|(key, _)| key == name).map(|(_, value)| value).collect();
             let [value] = values.as_slice() else {
                 let times = if values.is_empty() { "missing" } else { "given twice" };
-                return Err(format!("--{name} is {times}, allowed one of \"{}\"", allowed.join("\", \"")));
+                return Err(format!(
+                    "--{name} is {times}, allowed one of \"{}\"",
+                    allowed.join("\", \"")
+                ));
             };
             let level = allowed.iter().position(|level| level == value.trim());
             levels.push(level.ok_or_else(|| {
@@ -162,7 +176,9 @@ pub fn names(key: &str, names: &[String]) -> Result<(), String> {
     for (place, name) in names.iter().enumerate() {
         text::check(&format!("{key}[{place}]"), name, MAX_NAME)?;
         if names.iter().take(place).any(|earlier| earlier == name) {
-            return Err(format!("{key}[{place}] = {name:?} is there twice, allowed different names"));
+            return Err(format!(
+                "{key}[{place}] = {name:?} is there twice, allowed different names"
+            ));
         }
     }
     Ok(())
@@ -182,7 +198,8 @@ mod tests {
     /// Every combination has one feature, and the other way round.
     #[test]
     fn features_are_combinations() {
-        let trial = factors(&[("sex", &["f", "m"]), ("age", &["young", "old", "very old"])]).unwrap();
+        let trial =
+            factors(&[("sex", &["f", "m"]), ("age", &["young", "old", "very old"])]).unwrap();
         let kinds = trial.kinds();
         assert_eq!(kinds.len(), 6);
         assert_eq!(kinds[4], "m, old");
@@ -203,13 +220,20 @@ mod tests {
     fn wrong_factors_are_named() {
         let trial = factors(&[("sex", &["f", "m"]), ("age", &["young", "old"])]).unwrap();
         let given = |list: &[(&str, &str)]| {
-            let owned: Vec<_> = list.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+            let owned: Vec<_> =
+                list.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
             trial.named(&owned).unwrap_err()
         };
         assert_eq!(given(&[("sex", "f")]), "--age is missing, allowed one of \"young\", \"old\"");
-        assert_eq!(given(&[("sex", "x"), ("age", "old")]), "--sex \"x\", allowed one of \"f\", \"m\"");
+        assert_eq!(
+            given(&[("sex", "x"), ("age", "old")]),
+            "--sex \"x\", allowed one of \"f\", \"m\""
+        );
         assert_eq!(given(&[("size", "x")]), "no factor \"size\", allowed sex, age");
-        assert!(given(&[("sex", "f"), ("sex", "m"), ("age", "old")]).starts_with("--sex is given twice"));
+        assert!(
+            given(&[("sex", "f"), ("sex", "m"), ("age", "old")])
+                .starts_with("--sex is given twice")
+        );
         let many: Vec<String> = (0..9).map(|level| level.to_string()).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let error = factors(&[("a", &many), ("b", &many)]).unwrap_err();

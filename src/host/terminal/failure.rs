@@ -75,10 +75,14 @@ pub fn in_words(word: Word, detail: &str) -> String {
         Word::Closed => "the trial is closed",
         Word::Blank => "the device holds no trial: the custodian must provision it first",
         Word::Locked if detail.starts_with("trial") => "the device already holds a trial",
-        Word::Locked => "three wrong proofs: custodian commands are off until the device is powered up again",
+        Word::Locked => {
+            "three wrong proofs: custodian commands are off until the device is powered up again"
+        }
         Word::Auth => "the device does not accept this custodian's key",
         Word::Budget => "the plan costs more privacy than the device has left in its lifetime",
-        Word::Storage => "the device's memory failed: power it down and up; if it says so again, replace it",
+        Word::Storage => {
+            "the device's memory failed: power it down and up; if it says so again, replace it"
+        }
         Word::Entropy => "the device's source of randomness failed its test: it must not be used",
         Word::Foreign => {
             "the device holds a trial of another firmware version: only that firmware can go on with it"

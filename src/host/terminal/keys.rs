@@ -16,7 +16,9 @@ use crate::device::auth::CustodianKey;
 use crate::device::report::ReportMac;
 use crate::host::os;
 use crate::plan::Plan;
-use crate::wire::{FileDigest, Hex, MAC_BYTES, NONCE_BYTES, Proof, Request, TrialId, TrialName, unhex};
+use crate::wire::{
+    FileDigest, Hex, MAC_BYTES, NONCE_BYTES, Proof, Request, TrialId, TrialName, unhex,
+};
 
 /// The custodian's key.
 pub struct Key([u8; MAC_BYTES]);
@@ -34,7 +36,8 @@ impl Key {
     /// The file exists, or cannot be written.
     pub fn generate(path: &Path) -> Result<Self, Failure> {
         let mut bytes = [0; MAC_BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| Failure::Usage(format!("no randomness: {error}")))?;
+        getrandom::fill(&mut bytes)
+            .map_err(|error| Failure::Usage(format!("no randomness: {error}")))?;
         let mut file = os::owner_only(OpenOptions::new().write(true).create_new(true))
             .open(path)
             .map_err(|error| Failure::file(path, &error))?;
@@ -58,9 +61,9 @@ impl Key {
         }
         let text = std::fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
         let digits = MAC_BYTES * 2;
-        unhex(text.trim().as_bytes())
-            .map(Self)
-            .ok_or_else(|| Failure::Usage(format!("{}: not a key of {digits} hex digits", path.display())))
+        unhex(text.trim().as_bytes()).map(Self).ok_or_else(|| {
+            Failure::Usage(format!("{}: not a key of {digits} hex digits", path.display()))
+        })
     }
 
     /// The bytes, for the one request that hands them over.

@@ -82,9 +82,9 @@ impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing(port) => write!(f, "{port} is not there: is the device plugged in?"),
-            Self::NoneFound => {
-                f.write_str("no serial port found: plug the device in, or name its port with --port")
-            }
+            Self::NoneFound => f.write_str(
+                "no serial port found: plug the device in, or name its port with --port",
+            ),
             Self::NoneFits(errors) => {
                 f.write_str("no device found:")?;
                 errors.iter().try_for_each(|error| write!(f, "\n  {error}"))
@@ -95,7 +95,9 @@ impl fmt::Display for LinkError {
                     "no permission to open {port}: join its group (on Debian: sudo adduser $USER dialout) and log in again"
                 )
             }
-            Self::Busy(port) => write!(f, "{port} is in use by another program: close it there first"),
+            Self::Busy(port) => {
+                write!(f, "{port} is in use by another program: close it there first")
+            }
             Self::Silent(port) => {
                 write!(f, "no answer on {port}: is this the right port, and is the device powered?")
             }
@@ -208,7 +210,9 @@ fn received(result: io::Result<usize>) -> io::Result<usize> {
         Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
         Ok(n) => Ok(n),
         Err(error) => match error.kind() {
-            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(0),
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => {
+                Ok(0)
+            }
             _ => Err(error),
         },
     }
@@ -265,9 +269,14 @@ mod tests {
         assert_eq!("auto".parse(), Ok(Port::Auto));
         let named: Port = "/dev/ttyS7".parse().unwrap_or(Port::Auto);
         assert_eq!(named.candidates(), [PathBuf::from("/dev/ttyS7")]);
-        let found =
-            LinkError::NoneFits(vec![LinkError::Busy("A".to_owned()), LinkError::Silent("B".to_owned())]);
-        assert!(found.to_string().contains("A is in use") && found.to_string().contains("no answer on B"));
+        let found = LinkError::NoneFits(vec![
+            LinkError::Busy("A".to_owned()),
+            LinkError::Silent("B".to_owned()),
+        ]);
+        assert!(
+            found.to_string().contains("A is in use")
+                && found.to_string().contains("no answer on B")
+        );
     }
 
     /// A device node belongs to root, a pseudo-terminal to its user; one of somebody else may be a

@@ -68,7 +68,14 @@ pub enum Event {
     /// A confirmed enrolment was given up before the device was asked for it.
     Dropped { code: String, why: String },
     /// A patient is about to be enrolled; written before the device is asked for the arm.
-    Enrol { code: String, patient: u32, feature: u8, feature_name: String, tag: String, asked: String },
+    Enrol {
+        code: String,
+        patient: u32,
+        feature: u8,
+        feature_name: String,
+        tag: String,
+        asked: String,
+    },
     /// The device gave the arm.
     Arm {
         code: String,
@@ -193,7 +200,9 @@ impl fmt::Display for LogError {
                 "line {line} does not follow from the line before it: it was changed, or a line was dropped, added or moved"
             ),
             Self::Torn(line) => write!(f, "line {line} is torn: it has no line feed"),
-            Self::Content(line, what) => write!(f, "line {line} is in the chain but cannot be read: {what}"),
+            Self::Content(line, what) => {
+                write!(f, "line {line} is in the chain but cannot be read: {what}")
+            }
             Self::Shorter { lines, head } => {
                 write!(
                     f,
@@ -206,8 +215,12 @@ impl fmt::Display for LogError {
                 path.display()
             ),
             Self::NotInChain(hash) => write!(f, "no line has the hash {hash}"),
-            Self::Busy(path) => write!(f, "the log {} is in use by another terminal", path.display()),
-            Self::Disk(path, error) => write!(f, "the log {} cannot be used: {error}", path.display()),
+            Self::Busy(path) => {
+                write!(f, "the log {} is in use by another terminal", path.display())
+            }
+            Self::Disk(path, error) => {
+                write!(f, "the log {} cannot be used: {error}", path.display())
+            }
         }
     }
 }
@@ -234,7 +247,8 @@ pub fn follow_from(before: &str, bytes: &[u8]) -> Result<Vec<String>, LogError> 
         let end = rest.iter().position(|b| *b == b'\n').ok_or(LogError::Torn(number))?;
         let (line, tail) = rest.split_at_checked(end).unwrap_or((rest, &[]));
         rest = tail.get(1..).unwrap_or_default();
-        let parts = line.strip_prefix(OPENING.as_bytes()).and_then(|l| l.split_at_checked(HASH_DIGITS));
+        let parts =
+            line.strip_prefix(OPENING.as_bytes()).and_then(|l| l.split_at_checked(HASH_DIGITS));
         let body = parts.and_then(|(hash, l)| Some((hash, l.strip_prefix(AFTER_HASH.as_bytes())?)));
         let (hash, body) = body.ok_or(LogError::Broken(number))?;
         let link = chain(hashes.last().map_or(before, String::as_str), body);
@@ -255,7 +269,11 @@ pub fn reaches(hashes: &[String], head: &Head) -> Result<(), LogError> {
         0 => head.hash == GENESIS,
         n => hashes.get(usize::try_from(n - 1).unwrap_or(usize::MAX)) == Some(&head.hash),
     };
-    if known { Ok(()) } else { Err(LogError::Shorter { lines: hashes.len() as u64, head: head.lines }) }
+    if known {
+        Ok(())
+    } else {
+        Err(LogError::Shorter { lines: hashes.len() as u64, head: head.lines })
+    }
 }
 
 /// Verifies a log and its head file; `noted` is a hash somebody wrote down earlier.
@@ -279,7 +297,9 @@ pub fn verify(path: &Path, noted: Option<&str>) -> Result<(Head, Vec<Entry>), Lo
 }
 
 fn head_of(hashes: &[String]) -> Head {
-    hashes.last().map_or_else(Head::genesis, |hash| Head { lines: hashes.len() as u64, hash: hash.clone() })
+    hashes
+        .last()
+        .map_or_else(Head::genesis, |hash| Head { lines: hashes.len() as u64, hash: hash.clone() })
 }
 
 fn chain(before: &str, body: &[u8]) -> String {
@@ -291,8 +311,8 @@ fn entries(bytes: &[u8]) -> Result<Vec<Entry>, LogError> {
     let lines = bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty());
     let mut entries = Vec::new();
     for (line, number) in lines.zip(1..) {
-        let entry: Entry =
-            serde_json::from_slice(line).map_err(|error| LogError::Content(number, error.to_string()))?;
+        let entry: Entry = serde_json::from_slice(line)
+            .map_err(|error| LogError::Content(number, error.to_string()))?;
         if entry.line != number {
             return Err(LogError::Content(number, format!("it says line {}", entry.line)));
         }
@@ -356,8 +376,13 @@ impl Log {
         }
         let mut entries = entries(&bytes)?;
         let operator = operator.to_owned();
-        let mut log =
-            Self { file, path: path.to_owned(), operator, head: head_of(&hashes), length: whole as u64 };
+        let mut log = Self {
+            file,
+            path: path.to_owned(),
+            operator,
+            head: head_of(&hashes),
+            length: whole as u64,
+        };
         if bytes.is_empty() {
             File::open(folder).and_then(|folder| folder.sync_all()).map_err(disk)?;
         }
@@ -373,7 +398,8 @@ impl Log {
     /// # Errors
     /// The disk refused; the log is as it was.
     pub fn append(&mut self, event: Event) -> Result<Entry, LogError> {
-        let time = Timestamp::from_millisecond(Timestamp::now().as_millisecond()).unwrap_or_default();
+        let time =
+            Timestamp::from_millisecond(Timestamp::now().as_millisecond()).unwrap_or_default();
         let entry = Entry {
             line: self.head.lines + 1,
             time: time.to_string(),
@@ -405,12 +431,14 @@ impl Log {
     fn write_head(&self, head: &Head) -> io::Result<()> {
         let path = head_path(&self.path);
         let fresh = path.with_extension("head.new");
-        // One that a crash left behind is removed. What stands there is never written to: it may be a link.
+        // One that a crash left behind is removed. What stands there is never written to: it may be
+        // a link.
         match std::fs::remove_file(&fresh) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut file = os::owner_only(OpenOptions::new().write(true).create_new(true)).open(&fresh)?;
+        let mut file =
+            os::owner_only(OpenOptions::new().write(true).create_new(true)).open(&fresh)?;
         writeln!(file, "{}", serde_json::to_string(head)?)?;
         file.sync_data()?;
         std::fs::rename(fresh, path)

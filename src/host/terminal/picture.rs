@@ -19,7 +19,8 @@ impl Scale {
     /// The smallest tenth that holds every interval.
     #[must_use]
     pub fn of(rows: &[&Estimate]) -> Self {
-        let ends = rows.iter().flat_map(|row| [row.low, row.high, row.estimate, row.truth.unwrap_or(0.0)]);
+        let ends =
+            rows.iter().flat_map(|row| [row.low, row.high, row.estimate, row.truth.unwrap_or(0.0)]);
         let widest = ends.map(f64::abs).fold(0.0, f64::max);
         Self { reach: ((widest * 10.0).ceil() / 10.0).clamp(0.1, 1.0) }
     }
@@ -40,7 +41,8 @@ impl Scale {
     /// One feature: `├──●──┤` for the interval, `│` for zero, `x` for the truth where it is known.
     #[must_use]
     pub fn blocks(&self, row: &Estimate) -> String {
-        let (low, at, high) = (self.column(row.low), self.column(row.estimate), self.column(row.high));
+        let (low, at, high) =
+            (self.column(row.low), self.column(row.estimate), self.column(row.high));
         let truth = row.truth.map(|truth| self.column(truth));
         let mark = |column: usize| match column {
             c if c == at => '●',
@@ -81,7 +83,8 @@ pub fn svg(title: &str, effects: &Effects, arms: Option<&[String; 2]>) -> String
     let middle = f64::midpoint(left, right);
     let x = |value: f64| left + PLOT * ((value / scale.reach + 1.0) / 2.0).clamp(0.0, 1.0);
     let bottom = TOP + ROW * rows.len() as f64;
-    let wide = (right + NUMBERS).max(middle + width(&one) + MARGIN).max(width(title) * 1.4 + MARGIN * 2.0);
+    let wide =
+        (right + NUMBERS).max(middle + width(&one) + MARGIN).max(width(title) * 1.4 + MARGIN * 2.0);
     let high = bottom + 76.0;
     let title = xml(title);
     let mut svg = format!(
@@ -146,7 +149,16 @@ mod tests {
     fn row(estimate: f64, low: f64, high: f64) -> Estimate {
         let name = "<a & b>".to_owned();
         let standard_error = 0.1;
-        Estimate { feature: Some(0), name, estimate, standard_error, low, high, outcomes: 9, truth: None }
+        Estimate {
+            feature: Some(0),
+            name,
+            estimate,
+            standard_error,
+            low,
+            high,
+            outcomes: 9,
+            truth: None,
+        }
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub fn data() -> Result<PathBuf, Failure> {
     let base = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")));
     let base = base.ok_or_else(|| {
         Failure::Usage(
-            "neither XDG_DATA_HOME nor HOME is set: name the files with --trial and --log".to_owned(),
+            "neither XDG_DATA_HOME nor HOME is set: name the files with --trial and --log"
+                .to_owned(),
         )
     });
     Ok(base?.join("equipoise"))

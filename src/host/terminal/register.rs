@@ -85,8 +85,8 @@ pub struct Register {
     opened: Option<Opened>,
     patients: BTreeMap<u32, Patient>,
     waiting: BTreeSet<u32>,
-    /// Codes as they were typed, with their numbers, by their folded form. Logs of earlier versions
-    /// may hold several spellings of one.
+    /// Codes as they were typed, with their numbers, by their folded form. Logs of earlier
+    /// versions may hold several spellings of one.
     codes: BTreeMap<String, Vec<(String, u32)>>,
     /// When the outcome or loss of a patient was recorded.
     resolved: BTreeMap<u32, String>,
@@ -110,7 +110,8 @@ impl Register {
         match &entry.event {
             Event::Opened { title, plan, trial, file } => {
                 let (title, plan) = (title.clone(), plan.clone());
-                self.opened = Some(Opened { title, plan, trial: trial.clone(), file: file.clone() });
+                self.opened =
+                    Some(Opened { title, plan, trial: trial.clone(), file: file.clone() });
             }
             Event::Tied { trial, file } => {
                 if let Some(opened) = &mut self.opened {
@@ -133,7 +134,8 @@ impl Register {
                 self.give(code, number);
                 self.waiting.insert(number);
                 let (code, operator) = (code.clone(), entry.operator.clone());
-                self.patients.insert(number, Patient { code, number, feature, arm, since, operator });
+                self.patients
+                    .insert(number, Patient { code, number, feature, arm, since, operator });
                 self.pending = None;
             }
             Event::Refused { .. } => (self.pending, self.wanted) = (None, None),
@@ -197,7 +199,9 @@ impl Register {
         let spelled = self.codes.get(&folded(code))?;
         match spelled.as_slice() {
             [(_, number)] => Some(*number),
-            several => several.iter().find(|(known, _)| known == code.trim()).map(|(_, number)| *number),
+            several => {
+                several.iter().find(|(known, _)| known == code.trim()).map(|(_, number)| *number)
+            }
         }
     }
 

@@ -93,8 +93,9 @@ impl Effects {
     /// numbers.
     #[must_use]
     pub fn new(report: &Report, status: &Status, trial: Option<&TrialFile>) -> Self {
-        let name =
-            |feature| trial.map_or_else(|| format!("feature {feature}"), |trial| trial.feature_name(feature));
+        let name = |feature| {
+            trial.map_or_else(|| format!("feature {feature}"), |trial| trial.feature_name(feature))
+        };
         let rows = report.rows.iter().map(|row| {
             let [estimate, low, high] = [row.estimate, row.low, row.high].map(decimal);
             Estimate {
@@ -145,7 +146,8 @@ fn by_factor(trial: &TrialFile, rows: &[Estimate]) -> Vec<Estimate> {
     for (place, factor) in trial.factors.iter().enumerate().filter(|_| trial.factors.are_named()) {
         for (level, name) in factor.levels.iter().enumerate() {
             let has_level = |row: &&Estimate| {
-                row.feature.is_some_and(|feature| trial.factors.levels(feature).get(place) == Some(&level))
+                row.feature
+                    .is_some_and(|feature| trial.factors.levels(feature).get(place) == Some(&level))
             };
             let with: Vec<&Estimate> = rows.iter().filter(has_level).collect();
             estimates.extend(weighted(&format!("{} = {name}", factor.name), &with));
@@ -191,7 +193,9 @@ pub fn write(
     match format {
         Format::Table => {
             let mac = match verified {
-                Some(true) => "the MAC is right: these rows came from the device that holds the key",
+                Some(true) => {
+                    "the MAC is right: these rows came from the device that holds the key"
+                }
                 Some(false) => "THE MAC IS WRONG: do not trust these rows",
                 None => "the MAC was not checked (--verify)",
             };
@@ -209,7 +213,8 @@ pub fn table(effects: &Effects, trial: Option<&TrialFile>) -> String {
     let rows: Vec<&Estimate> = effects.all().collect();
     let widest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(7);
     let truth = rows.iter().any(|row| row.truth.is_some());
-    let mut text = format!("{:<widest$}  estimate  standard_error     low    high  outcomes", "name");
+    let mut text =
+        format!("{:<widest$}  estimate  standard_error     low    high  outcomes", "name");
     text.push_str(if truth { "   truth\n" } else { "\n" });
     for row in &rows {
         let Estimate { name, estimate, standard_error, low, high, outcomes, .. } = row;

@@ -70,7 +70,8 @@ pub fn start(flash: Option<&Path>, trial: Option<&Path>) -> Result<(), Failure> 
         Some(path) => path.to_owned(),
         None => place::data()?.join("virtual").join("flash"),
     };
-    let folder = flash.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        flash.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
     let files = Files { flash };
     let board = Board::virtual_on(&files.flash)?;
@@ -96,7 +97,8 @@ fn provision(client: &mut Client, files: &Files, named: Option<&Path>) -> Result
         None => ask_for_trial()?,
     };
     let trial = TrialFile::parse(&named.unwrap_or(&files.trial()).display().to_string(), &text)?;
-    let key = if files.key().exists() { Key::read(&files.key())? } else { Key::generate(&files.key())? };
+    let key =
+        if files.key().exists() { Key::read(&files.key())? } else { Key::generate(&files.key())? };
     files.set_old_log_aside()?;
     let copy = files.trial();
     std::fs::write(&copy, text).map_err(|error| Failure::file(&copy, &error))?;
@@ -124,7 +126,8 @@ fn ask_for_trial() -> Result<String, Failure> {
                 let path = PathBuf::from(read_line()?);
                 match TrialFile::read(&path) {
                     Ok(_) => {
-                        return std::fs::read_to_string(&path).map_err(|error| Failure::file(&path, &error));
+                        return std::fs::read_to_string(&path)
+                            .map_err(|error| Failure::file(&path, &error));
                     }
                     Err(error) => say(&format!("{error}\n")),
                 }

@@ -69,7 +69,15 @@ mod tests {
     /// as they are.
     #[test]
     fn only_visible_characters_are_plain() {
-        for bad in ["\u{1b}[31m", "a\u{202E}b", "a\u{200B}b", "a\nb", "\u{9b}2J", "a\u{FEFF}", "a\u{2066}b"] {
+        for bad in [
+            "\u{1b}[31m",
+            "a\u{202E}b",
+            "a\u{200B}b",
+            "a\nb",
+            "\u{9b}2J",
+            "a\u{FEFF}",
+            "a\u{2066}b",
+        ] {
             assert!(check("k", bad, 40).is_err(), "{bad:?}");
             assert!(escaped(bad).chars().all(|c| is_plain(c) || c == '\n'), "{bad:?}");
         }

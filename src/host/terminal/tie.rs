@@ -21,7 +21,8 @@ pub fn same_file(trial: &TrialFile, status: &Status) -> Result<(), Failure> {
         differences.push(format!("design: {} on the device, {design} in the file", status.design));
     }
     if status.patients != patients {
-        differences.push(format!("patients: {} on the device, {patients} in the file", status.patients));
+        differences
+            .push(format!("patients: {} on the device, {patients} in the file", status.patients));
     }
     if theirs == FileDigest::NONE {
         differences.push("the device's trial was begun without a trial file".to_owned());

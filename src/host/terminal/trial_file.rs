@@ -149,7 +149,8 @@ impl TrialFile {
     }
 
     fn check(text: &str) -> Result<Self, String> {
-        let raw: Raw = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        let raw: Raw =
+            toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         text::check("title", &raw.title, MAX_SENTENCE)?;
         text::check("outcome.question", &raw.outcome.question, MAX_SENTENCE)?;
         let factors = factors(raw.features, raw.factors)?;
@@ -197,8 +198,9 @@ impl TrialFile {
     #[must_use]
     pub fn canonical(&self) -> String {
         let line = |key: &str, text: &str| format!("{key} {}:{text}\n", text.len());
-        let lines =
-            |key: &str, texts: &[String]| texts.iter().map(|text| line(key, text)).collect::<String>();
+        let lines = |key: &str, texts: &[String]| {
+            texts.iter().map(|text| line(key, text)).collect::<String>()
+        };
         let labels = self.labels.as_deref().unwrap_or_default();
         [
             "equipoise trial 1\n".to_owned(),
@@ -217,8 +219,9 @@ impl TrialFile {
     #[must_use]
     pub fn differences(&self, provisioned: &Self) -> Vec<String> {
         let list = |names: &[String]| format!("\"{}\"", names.join("\", \""));
-        let labels =
-            |file: &Self| file.labels.as_ref().map_or_else(|| "none".to_owned(), |labels| list(labels));
+        let labels = |file: &Self| {
+            file.labels.as_ref().map_or_else(|| "none".to_owned(), |labels| list(labels))
+        };
         let both = |file: &Self| {
             [
                 ("title", file.title.clone()),
@@ -229,9 +232,12 @@ impl TrialFile {
                 ("labels", labels(file)),
             ]
         };
-        let pairs = both(provisioned).into_iter().zip(both(self)).filter(|(theirs, ours)| theirs != ours);
+        let pairs =
+            both(provisioned).into_iter().zip(both(self)).filter(|(theirs, ours)| theirs != ours);
         pairs
-            .map(|((key, theirs), (_, ours))| format!("{key}: {theirs} on the device, {ours} in the file"))
+            .map(|((key, theirs), (_, ours))| {
+                format!("{key}: {theirs} on the device, {ours} in the file")
+            })
             .collect()
     }
 
@@ -245,7 +251,10 @@ impl TrialFile {
     /// The name of a feature, or its number if the file has none.
     #[must_use]
     pub fn feature_name(&self, feature: u8) -> String {
-        self.features.get(usize::from(feature)).cloned().unwrap_or_else(|| format!("feature {feature}"))
+        self.features
+            .get(usize::from(feature))
+            .cloned()
+            .unwrap_or_else(|| format!("feature {feature}"))
     }
 
     /// The name of an arm.
@@ -259,7 +268,8 @@ impl TrialFile {
     #[must_use]
     pub fn feature(&self, text: &str) -> Option<u8> {
         let place = self.features.iter().position(|name| name == text);
-        let feature = place.and_then(|place| u8::try_from(place).ok()).or_else(|| text.parse().ok())?;
+        let feature =
+            place.and_then(|place| u8::try_from(place).ok()).or_else(|| text.parse().ok())?;
         (feature < self.plan.features()).then_some(feature)
     }
 
@@ -268,7 +278,8 @@ impl TrialFile {
     pub fn outcome(&self, text: &str) -> Option<u16> {
         let labels = self.labels.as_deref().unwrap_or_default();
         let place = labels.iter().position(|label| label == text);
-        let outcome = place.and_then(|place| u16::try_from(place).ok()).or_else(|| text.parse().ok())?;
+        let outcome =
+            place.and_then(|place| u16::try_from(place).ok()).or_else(|| text.parse().ok())?;
         (outcome <= self.plan.scale()).then_some(outcome)
     }
 }
@@ -297,8 +308,9 @@ fn factors(features: Option<Vec<String>>, factors: Option<toml::Table>) -> Resul
         (Some(features), None) => names("features", &features).map(|()| Factors::flat(features)),
         (None, Some(table)) => {
             let levels = |(name, value): (String, toml::Value)| {
-                let texts =
-                    value.as_array().map(|list| list.iter().map(|level| level.as_str().map(str::to_owned)));
+                let texts = value
+                    .as_array()
+                    .map(|list| list.iter().map(|level| level.as_str().map(str::to_owned)));
                 match texts.and_then(|texts| texts.collect::<Option<Vec<String>>>()) {
                     Some(levels) => Ok((name, levels)),
                     None => Err(format!("factors.{name} = {value}, allowed a list of texts")),
@@ -306,7 +318,9 @@ fn factors(features: Option<Vec<String>>, factors: Option<toml::Table>) -> Resul
             };
             Factors::new(table.into_iter().map(levels).collect::<Result<_, _>>()?)
         }
-        (Some(_), Some(_)) => Err("features and [factors] are both there, allowed one of them".to_owned()),
+        (Some(_), Some(_)) => {
+            Err("features and [factors] are both there, allowed one of them".to_owned())
+        }
         (None, None) => Err("features and [factors] are missing, allowed one of them".to_owned()),
     }
 }
@@ -351,7 +365,10 @@ mod tests {
         for (from, to) in [
             ("Early walking after", "Early walking before"),
             ("\"Usual care\", \"Early walking\"", "\"Early walking\", \"Usual care\""),
-            ("\"under 65, home\", \"under 65, care home\"", "\"under 65, care home\", \"under 65, home\""),
+            (
+                "\"under 65, home\", \"under 65, care home\"",
+                "\"under 65, care home\", \"under 65, home\"",
+            ),
             ("Walks unaided", "Falls"),
             ("\"no\", \"yes\"", "\"yes\", \"no\""),
         ] {
@@ -369,13 +386,21 @@ mod tests {
             ("epsilon = 1 ", "epsilon = true ", "plan.epsilon = true, allowed a number or a text"),
             ("patients = 4000", "patient = 4000", "[plan] patient is no key=value of a plan"),
             ("patients = 4000", "", "[plan] patients missing allowed 2..=10000000"),
-            ("scale = 1 ", "scale = 2 ", "outcome.labels has 2 names, allowed exactly 3 (0..=plan.scale)"),
+            (
+                "scale = 1 ",
+                "scale = 2 ",
+                "outcome.labels has 2 names, allowed exactly 3 (0..=plan.scale)",
+            ),
             (
                 "scale = 1 ",
                 "scale = 100 ",
                 "outcome.labels is for a scale below 12, plan.scale = 100: leave the labels out",
             ),
-            ("scale = 1 ", "features = 3 ", "plan.features = 3, but features has 4 names: they must agree"),
+            (
+                "scale = 1 ",
+                "features = 3 ",
+                "plan.features = 3, but features has 4 names: they must agree",
+            ),
             ("\"Usual care\", ", "", "arms has 1 names, allowed exactly 2"),
             (
                 "\"Usual care\"",
@@ -392,7 +417,8 @@ mod tests {
             let error = TrialFile::parse("t.toml", &EXAMPLE.replacen(from, to, 1)).unwrap_err();
             assert_eq!(error.to_string(), format!("t.toml: {message}"));
         }
-        let unknown = TrialFile::parse("t.toml", &format!("colour = 1\n{EXAMPLE}")).unwrap_err().to_string();
+        let unknown =
+            TrialFile::parse("t.toml", &format!("colour = 1\n{EXAMPLE}")).unwrap_err().to_string();
         assert!(unknown.contains("t.toml") && unknown.contains("colour"), "{unknown}");
         let missing = TrialFile::read(Path::new("/nowhere/t.toml")).unwrap_err().to_string();
         assert!(missing.starts_with("/nowhere/t.toml: cannot be read: "), "{missing}");

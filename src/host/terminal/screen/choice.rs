@@ -56,9 +56,9 @@ impl Choice {
     /// None is chosen, or the number typed is not in the list.
     pub fn taken(&self, length: usize) -> Result<usize, String> {
         if self.typed.is_empty() {
-            return self
-                .cursor
-                .ok_or_else(|| "Choose one first: with the arrow keys or by its number.".to_owned());
+            return self.cursor.ok_or_else(|| {
+                "Choose one first: with the arrow keys or by its number.".to_owned()
+            });
         }
         let number = self.typed.parse().ok().filter(|number| (1..=length).contains(number));
         number

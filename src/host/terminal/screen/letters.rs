@@ -68,7 +68,10 @@ pub fn large(text: &str, width: u16, lines: usize) -> Option<Vec<String>> {
             _ => wrapped.push(word.to_owned()),
         }
     }
-    if wrapped.is_empty() || wrapped.len() > lines || wrapped.iter().any(|l| l.chars().count() > per_line) {
+    if wrapped.is_empty()
+        || wrapped.len() > lines
+        || wrapped.iter().any(|l| l.chars().count() > per_line)
+    {
         return None;
     }
     let mut rows = Vec::new();

@@ -45,7 +45,8 @@ fn unusable(error: std::io::Error) -> Failure {
 /// Colour unless the user asked for none (see no-color.org) or the terminal has none.
 fn colour() -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb" && term != "vt100")
+    !set("NO_COLOR")
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb" && term != "vt100")
 }
 
 fn show(
@@ -64,7 +65,9 @@ fn show(
             && let Some(order) = model.key(key)
             && orders.send(order).is_err()
         {
-            model.news(News::Failed("the thread at the device ended: start the terminal again".to_owned()));
+            model.news(News::Failed(
+                "the thread at the device ended: start the terminal again".to_owned(),
+            ));
         }
     }
     Ok(())
@@ -95,8 +98,8 @@ pub fn work(mut bedside: Bedside, orders: &Receiver<Order>, news: &Sender<News>)
         match next {
             Ok(order) => {
                 let answer = carry_out(&mut bedside, &order, news);
-                let unsent =
-                    matches!(answer, News::Disconnected(_)) && bedside.register().pending().is_none();
+                let unsent = matches!(answer, News::Disconnected(_))
+                    && bedside.register().pending().is_none();
                 wanted = unsent.then_some(order).or(wanted);
                 if matches!(answer, News::Disconnected(_)) {
                     told = Some(answer.clone());
@@ -149,9 +152,9 @@ fn carry_out(bedside: &mut Bedside, order: &Order, news: &Sender<News>) -> News 
             bedside.write_note(*number, *kind, text).map(|()| News::Noted(code))
         }
         Order::Find { code } => bedside.find(code).map(News::Found),
-        Order::Operator { name } => {
-            bedside.switch_operator(name).map(|()| News::Operator(bedside.log().operator().to_owned()))
-        }
+        Order::Operator { name } => bedside
+            .switch_operator(name)
+            .map(|()| News::Operator(bedside.log().operator().to_owned())),
         Order::Drop { .. } => {
             let dropped = bedside.drop_wanted("not confirmed again");
             dropped.map(|()| News::Waiting(bedside.register().waiting().cloned().collect()))
@@ -178,7 +181,12 @@ fn carry_out(bedside: &mut Bedside, order: &Order, news: &Sender<News>) -> News 
 }
 
 /// Logs the confirmed enrolment, tells the screen so, and asks the device.
-fn enrol(bedside: &mut Bedside, code: &str, feature: u8, news: &Sender<News>) -> Result<Patient, Failure> {
+fn enrol(
+    bedside: &mut Bedside,
+    code: &str,
+    feature: u8,
+    news: &Sender<News>,
+) -> Result<Patient, Failure> {
     let wanted = Some(Wanted { code: code.to_owned(), feature });
     if bedside.register().wanted().cloned() != wanted {
         bedside.want(code, feature)?;

@@ -28,7 +28,8 @@ impl Model {
                 let number = self.selected().map(|patient| patient.number);
                 self.waiting = waiting;
                 let place = self.shown().position(|patient| Some(patient.number) == number);
-                self.cursor = place.unwrap_or(self.cursor).min(self.shown().count().saturating_sub(1));
+                self.cursor =
+                    place.unwrap_or(self.cursor).min(self.shown().count().saturating_sub(1));
             }
             News::Enrolled(patient) => {
                 self.say(&format!("Patient {} is number {}.", patient.code, patient.number));
@@ -36,7 +37,8 @@ impl Model {
             }
             News::Recorded(Recorded { number, code, closed }) => {
                 let code = code.map_or(String::new(), |code| format!("{code}, "));
-                let closed = if closed { " That was the last outcome: the trial is closed." } else { "" };
+                let closed =
+                    if closed { " That was the last outcome: the trial is closed." } else { "" };
                 self.say(&format!("Recorded for patient {code}number {number}.{closed}"));
                 self.scene = Scene::List;
             }
@@ -97,7 +99,9 @@ impl Model {
             }
             (Scene::Arm(_) | Scene::Help, KeyCode::Enter) => return (Scene::List, None),
             (Scene::Code { text }, KeyCode::Enter) => return (self.coded(text), None),
-            (Scene::Code { text }, key) => return (Scene::Code { text: edit(text, key, MAX_CODE) }, None),
+            (Scene::Code { text }, key) => {
+                return (Scene::Code { text: edit(text, key, MAX_CODE) }, None);
+            }
             (Scene::Kind { code, mut levels, .. }, KeyCode::Esc) => {
                 let scene = match levels.pop() {
                     None => Scene::Code { text: code },
@@ -109,7 +113,8 @@ impl Model {
                 return (self.kind(code, levels, choice), None);
             }
             (Scene::Kind { code, levels, choice }, key) => {
-                let length = self.trial.factors.get(levels.len()).map_or(0, |factor| factor.levels.len());
+                let length =
+                    self.trial.factors.get(levels.len()).map_or(0, |factor| factor.levels.len());
                 return (Scene::Kind { code, levels, choice: choice.key(key, length) }, None);
             }
             (Scene::SureEnrol { code, feature, resumed: false }, KeyCode::Esc) => {
@@ -133,7 +138,9 @@ impl Model {
                 return (Scene::Outcome { patient, choice: choice.key(key, labels) }, None);
             }
             (Scene::NoteKind { patient, choice }, KeyCode::Enter) => {
-                let kind = choice.taken(NoteKind::ALL.len()).map(|place| NoteKind::ALL.get(place).copied());
+                let kind = choice
+                    .taken(NoteKind::ALL.len())
+                    .map(|place| NoteKind::ALL.get(place).copied());
                 return match kind {
                     Ok(Some(kind)) => (Scene::Note { patient, kind, text: String::new() }, None),
                     other => {
@@ -164,19 +171,24 @@ impl Model {
             (Scene::Find { text }, KeyCode::Enter) => {
                 return (Scene::List, Some(Order::Find { code: text.trim().to_owned() }));
             }
-            (Scene::Find { text }, key) => return (Scene::Find { text: edit(text, key, MAX_CODE) }, None),
+            (Scene::Find { text }, key) => {
+                return (Scene::Find { text: edit(text, key, MAX_CODE) }, None);
+            }
             (Scene::Operator { text }, KeyCode::Enter) if !text.trim().is_empty() => {
                 return (Scene::List, Some(Order::Operator { name: text.trim().to_owned() }));
             }
             (Scene::Operator { text }, key) => {
                 return (Scene::Operator { text: edit(text, key, MAX_OPERATOR) }, None);
             }
-            (Scene::Number { patient, text }, KeyCode::Enter) => return (self.numbered(patient, text), None),
+            (Scene::Number { patient, text }, KeyCode::Enter) => {
+                return (self.numbered(patient, text), None);
+            }
             (Scene::Number { patient, text }, key) => {
                 return (Scene::Number { patient, text: edit(text, key, 5) }, None);
             }
             (Scene::SureOutcome { patient, y }, KeyCode::Enter) => {
-                let (number, what) = (patient.number, format!("the record of patient {}", patient.code));
+                let (number, what) =
+                    (patient.number, format!("the record of patient {}", patient.code));
                 let order = y.map_or(Order::Lost { number }, |y| Order::Outcome { number, y });
                 return (Scene::Asking { what, enrolment: false, logged: false }, Some(order));
             }
@@ -203,7 +215,8 @@ impl Model {
             return self.search(key);
         }
         let selected = self.selected().cloned();
-        let key = if let KeyCode::Char(c) = key { KeyCode::Char(c.to_ascii_lowercase()) } else { key };
+        let key =
+            if let KeyCode::Char(c) = key { KeyCode::Char(c.to_ascii_lowercase()) } else { key };
         match (key, selected) {
             (KeyCode::Char('q'), _) => self.quit = true,
             (KeyCode::Char('?' | 'h') | KeyCode::F(1), _) => return Scene::Help,
@@ -238,7 +251,8 @@ impl Model {
             }
             (KeyCode::Esc, _) => (self.search, self.cursor) = (String::new(), 0),
             (key, _) => {
-                self.cursor = choice::moved(Some(self.cursor), key, self.shown().count()).unwrap_or(0)
+                self.cursor =
+                    choice::moved(Some(self.cursor), key, self.shown().count()).unwrap_or(0)
             }
         }
         if !matches!(key, KeyCode::Char('o' | 'l' | 'a' | 'n')) {
@@ -255,7 +269,10 @@ impl Model {
                 self.search = edit(std::mem::take(&mut self.search), key, MAX_CODE);
                 self.cursor = 0;
             }
-            key => self.cursor = choice::moved(Some(self.cursor), key, self.shown().count()).unwrap_or(0),
+            key => {
+                self.cursor =
+                    choice::moved(Some(self.cursor), key, self.shown().count()).unwrap_or(0)
+            }
         }
         Scene::List
     }
@@ -266,8 +283,12 @@ impl Model {
                 self.say("");
                 return Scene::Code { text: String::new() };
             }
-            (Connection::Up(_), Some(Some(why))) => self.fail(&format!("Nobody can be enrolled: {why}.")),
-            (Connection::Up(_), None) => self.fail("The device has not told its state yet: try again."),
+            (Connection::Up(_), Some(Some(why))) => {
+                self.fail(&format!("Nobody can be enrolled: {why}."))
+            }
+            (Connection::Up(_), None) => {
+                self.fail("The device has not told its state yet: try again.")
+            }
             _ => self.fail("There is no device: nobody can be enrolled before it is back."),
         }
         Scene::List
@@ -275,17 +296,19 @@ impl Model {
 
     fn coded(&mut self, text: String) -> Scene {
         match self.trial.code.check(&text) {
-            Ok(code) => match self.waiting.iter().find(|patient| folded(&patient.code) == folded(&code)) {
-                Some(patient) => {
-                    let known = patient.code.clone();
-                    self.fail(&format!("Patient {known} is already enrolled."));
-                    Scene::Code { text }
+            Ok(code) => {
+                match self.waiting.iter().find(|patient| folded(&patient.code) == folded(&code)) {
+                    Some(patient) => {
+                        let known = patient.code.clone();
+                        self.fail(&format!("Patient {known} is already enrolled."));
+                        Scene::Code { text }
+                    }
+                    None => {
+                        self.say("");
+                        Scene::Kind { code, levels: Vec::new(), choice: Choice::default() }
+                    }
                 }
-                None => {
-                    self.say("");
-                    Scene::Kind { code, levels: Vec::new(), choice: Choice::default() }
-                }
-            },
+            }
             Err(why) => {
                 self.fail(&why);
                 Scene::Code { text }

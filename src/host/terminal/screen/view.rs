@@ -50,11 +50,15 @@ pub fn view(model: &Model, frame: &mut Frame<'_>) {
     scene(model, frame, middle);
     let style = if model.error { bold().patch(colour(model, Color::Red)) } else { Style::new() };
     let mark = if model.error { "! " } else { "" };
-    let text = Paragraph::new(format!("{mark}{}", model.message)).style(style).wrap(Wrap { trim: true });
+    let text =
+        Paragraph::new(format!("{mark}{}", model.message)).style(style).wrap(Wrap { trim: true });
     frame.render_widget(text.block(Block::new().borders(Borders::TOP)), message);
-    let keys_line =
-        Line::from(format!(" {}", help(model))).style(Style::new().add_modifier(Modifier::REVERSED));
-    frame.render_widget(Paragraph::new(keys_line).style(Style::new().add_modifier(Modifier::REVERSED)), keys);
+    let keys_line = Line::from(format!(" {}", help(model)))
+        .style(Style::new().add_modifier(Modifier::REVERSED));
+    frame.render_widget(
+        Paragraph::new(keys_line).style(Style::new().add_modifier(Modifier::REVERSED)),
+        keys,
+    );
 }
 
 fn bold() -> Style {
@@ -88,7 +92,9 @@ fn header(model: &Model, frame: &mut Frame<'_>, area: Rect) {
                 Phase::Closed => "closed (see: equipoise report)",
             };
             let look = match status.next_look {
-                NextLook::After(resolved) => format!("next look after {resolved} resolved patients"),
+                NextLook::After(resolved) => {
+                    format!("next look after {resolved} resolved patients")
+                }
                 NextLook::AtClose => "next look at the close".to_owned(),
                 NextLook::None => format!("looks so far {}", status.looks),
             };
@@ -122,7 +128,10 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
                 Line::default(),
                 Line::from(format!("  The next patient will be number {number}.")),
                 Line::default(),
-                Line::from(vec![Span::raw("  Patient code:  "), Span::styled(format!("{text}_"), bold())]),
+                Line::from(vec![
+                    Span::raw("  Patient code:  "),
+                    Span::styled(format!("{text}_"), bold()),
+                ]),
                 Line::default(),
                 Line::from("  Letters, digits, - _ . or /, as in the ward's list."),
             ];
@@ -140,15 +149,24 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
         Scene::SureEnrol { code, feature, .. } => {
             let text = format!("Enrol patient {code}, {}?", model.trial.feature_name(*feature));
             let action = format!("enrol {code}");
-            sure(frame, area, "Enrol a patient", &text, &action, "An enrolment cannot be taken back.");
+            sure(
+                frame,
+                area,
+                "Enrol a patient",
+                &text,
+                &action,
+                "An enrolment cannot be taken back.",
+            );
         }
         Scene::Asking { what, enrolment, logged } => {
             asking(model, frame, area, what, *enrolment, *logged);
         }
         Scene::Outcome { patient, choice } => {
             let labels = model.trial.labels.as_deref().unwrap_or_default();
-            let question =
-                format!("Patient {}, number {}: {}", patient.code, patient.number, model.trial.question);
+            let question = format!(
+                "Patient {}, number {}: {}",
+                patient.code, patient.number, model.trial.question
+            );
             choices(model, frame, area, "Outcome", &question, labels, choice);
         }
         Scene::NoteKind { patient, choice } => {
@@ -160,17 +178,29 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
             let form = [
                 format!("Patient {}, number {}: {}", patient.code, patient.number, kind.name()),
                 format!("{text}_"),
-                "A note stays in the log and changes nothing else. Write no outcome here.".to_owned(),
+                "A note stays in the log and changes nothing else. Write no outcome here."
+                    .to_owned(),
             ];
             typed(frame, area, "Note", &form);
         }
         Scene::Find { text } => {
             let hint = "The arm of a patient this terminal enrolled.".to_owned();
-            typed(frame, area, "Find a patient", &["Patient code:".to_owned(), format!("{text}_"), hint]);
+            typed(
+                frame,
+                area,
+                "Find a patient",
+                &["Patient code:".to_owned(), format!("{text}_"), hint],
+            );
         }
         Scene::Operator { text } => {
-            let hint = format!("Now: {}. The log names the operator in every line.", model.operator);
-            typed(frame, area, "Operator", &["Name or initials:".to_owned(), format!("{text}_"), hint]);
+            let hint =
+                format!("Now: {}. The log names the operator in every line.", model.operator);
+            typed(
+                frame,
+                area,
+                "Operator",
+                &["Name or initials:".to_owned(), format!("{text}_"), hint],
+            );
         }
         Scene::Number { patient, text } => {
             let scale = model.trial.plan.scale();
@@ -198,7 +228,8 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
                 }
                 Some(y) => {
                     let labels = model.trial.labels.as_deref().unwrap_or_default();
-                    let label = labels.get(usize::from(*y)).cloned().unwrap_or_else(|| y.to_string());
+                    let label =
+                        labels.get(usize::from(*y)).cloned().unwrap_or_else(|| y.to_string());
                     let label = label.to_uppercase();
                     let text = format!("{who}: {} {label}", model.trial.question);
                     sure(frame, area, "Outcome", &text, &format!("record {label}"), warning);
@@ -227,14 +258,24 @@ fn typed(frame: &mut Frame<'_>, area: Rect, title: &str, [question, text, hint]:
 }
 
 /// A confirmation: `action` is what Enter does, in words that cannot be read the other way round.
-fn sure(frame: &mut Frame<'_>, area: Rect, title: &str, question: &str, action: &str, warning: &str) {
+fn sure(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    title: &str,
+    question: &str,
+    action: &str,
+    warning: &str,
+) {
     let text = vec![
         Line::default(),
         Line::styled(format!("  {question}"), bold()),
         Line::default(),
         Line::from(format!("  {warning}")),
         Line::default(),
-        Line::from(vec![Span::styled(format!("  Enter: {action}"), bold()), Span::raw("      Esc: back")]),
+        Line::from(vec![
+            Span::styled(format!("  Enter: {action}"), bold()),
+            Span::raw("      Esc: back"),
+        ]),
     ];
     lines(frame, area, title, text);
 }
@@ -249,7 +290,8 @@ fn choices(
     chosen: &Choice,
 ) {
     let at = chosen.place(names.len());
-    let mut text = vec![Line::default(), Line::styled(format!("  {question}"), bold()), Line::default()];
+    let mut text =
+        vec![Line::default(), Line::styled(format!("  {question}"), bold()), Line::default()];
     let room = usize::from(area.height).saturating_sub(text.len() + 4).max(1);
     for (place, name) in scrolled(names, at.unwrap_or(0), room) {
         text.push(choice(model, &format!("{:>2}  {name}", place + 1), Some(place) == at));
@@ -298,8 +340,10 @@ fn list(model: &Model, frame: &mut Frame<'_>, area: Rect) {
         return lines(frame, area, &title, text);
     }
     let last = if model.trial.due.is_some() { "due" } else { "waiting" };
-    let mut text =
-        vec![Line::from(format!("    {:<24} {:>7}  {:<25} {last:>13}", "code", "number", "kind of patient"))];
+    let mut text = vec![Line::from(format!(
+        "    {:<24} {:>7}  {:<25} {last:>13}",
+        "code", "number", "kind of patient"
+    ))];
     let room = usize::from(area.height).saturating_sub(text.len() + 2).max(1);
     let shown: Vec<&Patient> = model.shown().collect();
     for (place, patient) in scrolled(&shown, model.cursor, room) {
@@ -343,14 +387,26 @@ fn arm(model: &Model, patient: &Patient, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(text).alignment(Alignment::Center).block(block), area);
 }
 
-fn asking(model: &Model, frame: &mut Frame<'_>, area: Rect, what: &str, enrolment: bool, logged: bool) {
-    let mut text = vec![Line::default(), Line::styled(format!("  Asking the device for {what} ..."), bold())];
+fn asking(
+    model: &Model,
+    frame: &mut Frame<'_>,
+    area: Rect,
+    what: &str,
+    enrolment: bool,
+    logged: bool,
+) {
+    let mut text =
+        vec![Line::default(), Line::styled(format!("  Asking the device for {what} ..."), bold())];
     if matches!(model.connection, Connection::Down(_)) && enrolment {
         text.push(Line::default());
-        text.push(Line::from("  The device does not answer. Plug it in again: the same request is sent"));
+        text.push(Line::from(
+            "  The device does not answer. Plug it in again: the same request is sent",
+        ));
         text.push(Line::from("  until it answers, and it never assigns twice."));
         if logged {
-            text.push(Line::from("  You may leave with Q: the log knows what was asked, and the next start"));
+            text.push(Line::from(
+                "  You may leave with Q: the log knows what was asked, and the next start",
+            ));
             text.push(Line::from("  goes on from there."));
         }
     }
@@ -359,11 +415,19 @@ fn asking(model: &Model, frame: &mut Frame<'_>, area: Rect, what: &str, enrolmen
 
 const fn help(model: &Model) -> &'static str {
     match &model.scene {
-        Scene::List if model.searching => "Type part of a code   Up/Down choose   Enter keep   Esc all",
-        Scene::List if model.waiting.is_empty() => "E enrol   F find   I operator   ? help   Q quit",
-        Scene::List => "E enrol  / search  O outcome  L lost  A arm  N note  F find  ? help  Q quit",
+        Scene::List if model.searching => {
+            "Type part of a code   Up/Down choose   Enter keep   Esc all"
+        }
+        Scene::List if model.waiting.is_empty() => {
+            "E enrol   F find   I operator   ? help   Q quit"
+        }
+        Scene::List => {
+            "E enrol  / search  O outcome  L lost  A arm  N note  F find  ? help  Q quit"
+        }
         Scene::Code { .. } => "Type the code   Enter next   Esc back",
-        Scene::Kind { .. } | Scene::Outcome { .. } => "Up/Down or number choose   Enter next   Esc back",
+        Scene::Kind { .. } | Scene::Outcome { .. } => {
+            "Up/Down or number choose   Enter next   Esc back"
+        }
         Scene::Number { .. } => "Type the number   Enter next   Esc back",
         Scene::NoteKind { .. } => "Up/Down or number choose   Enter next   Esc back",
         Scene::Note { .. } => "Type the note   Enter write it to the log   Esc back",
@@ -372,7 +436,9 @@ const fn help(model: &Model) -> &'static str {
         Scene::SureEnrol { resumed: true, .. } => "Enter enrol   Esc do not enrol",
         Scene::SureEnrol { .. } => "Enter enrol   Esc back",
         Scene::SureOutcome { .. } => "Enter record as shown   Esc back",
-        Scene::Asking { enrolment: true, logged: true, .. } => "Please wait   Q quit (nothing is lost)",
+        Scene::Asking { enrolment: true, logged: true, .. } => {
+            "Please wait   Q quit (nothing is lost)"
+        }
         Scene::Asking { .. } => "Please wait",
         Scene::Arm(_) => "Enter when you have read it",
         Scene::Help => "Enter or Esc back",
