@@ -10,6 +10,7 @@ result=$1
 parts=$2
 shift 2
 dir="$result.parts"
+[ ! -e "$result" ] || { echo "parallel.sh: $result exists" >&2; exit 2; }
 rm -rf "$dir"
 mkdir -p "$dir"
 seq "$parts" | parallel --eta --halt now,fail=1 \

@@ -13,6 +13,7 @@ shift 3
 dir="$result.parts"
 case $verb in
 submit)
+    [ ! -e "$result" ] || { echo "slurm.sh: $result exists" >&2; exit 2; }
     rm -rf "$dir"
     mkdir -p "$dir"
     array=$(sbatch --parsable --job-name=equipoise --array="1-$parts" --cpus-per-task=1 --time=01:00:00 \
@@ -21,7 +22,7 @@ submit)
         --output="$dir/merge.log" "$0" merge "$result" "$parts"
     ;;
 part)
-    equipoise simulate --threads 1 --shard "$SLURM_ARRAY_TASK_ID/$parts" \
+    equipoise simulate --threads 1 --shard "$SLURM_ARRAY_TASK_ID/$parts" --force \
         --json "$dir/$SLURM_ARRAY_TASK_ID.json" "$@"
     ;;
 merge)

@@ -274,32 +274,72 @@ fn merged_shards_are_the_single_run_byte_for_byte_and_wrong_sets_are_refused() {
     assert_eq!((code, error.as_str()), (Some(2), "equipoise: runs 4..7 are missing\n"));
 }
 
+/// A bad value is named with what is allowed, and the exit code is 2.
 #[test]
-fn the_command_line_names_a_bad_value_with_what_is_allowed_and_exits_with_2() {
-    for (args, message) in [
+fn bad_values_are_named() {
+    for (args, allowed) in [
         ("--epsilon 0", "epsilon=0 allowed 1/1000..=20"),
-        ("--features 65", "features=65 allowed 1..=64"),
+        ("--epsilon much", "allowed a number such as 3, 1/4 or 0.25"),
+        ("--features 65", "65 is not in 1..=64"),
         (
             "--design best",
             "design=best allowed conse dp-conse interim uniform fixed ucb1 thompson etc[:SHARE]",
         ),
-        ("--runs 0", "runs=0 allowed 1..=1000000"),
-        ("--runs many", "runs=many allowed 1..=1000000"),
-        ("--seed -1x", "seed=-1x allowed 0..=18446744073709551615"),
+        ("--runs 0", "0 is not in 1..=1000000"),
+        ("--runs many", "'many' for '--runs"),
+        ("--seed -1x", "'-1x' for '--seed"),
         ("--p0 0.1,0.2", "p0=2 rates allowed one rate, or one a feature of the plan"),
-        ("--p1 1.01", "p1=1.01 allowed 0..=1"),
+        ("--p1 1.01", "'1.01' for '--p1 <P1>': allowed 0..=1"),
         ("--shard 0/3", "shard=0/3 allowed I/K with 1 <= I <= K <= runs"),
+        ("--shard 1/2000", "shard=1/2000 allowed I/K with 1 <= I <= K <= runs"),
         ("--delay 9..3", "delay=9..3 allowed D or A..B patients, 0..=16000, A at most B"),
         ("--lost 2", "lost=2 allowed P or P0,P1, each 0..=1"),
-        ("--threads x", "threads=x allowed 0..=1024"),
+        ("--threads x", "'x' for '--threads"),
+        ("--arrivals nothing", "arrivals=nothing allowed uniform"),
+        ("--instance nothing", "nothing: No such file"),
     ] {
         let words = args.replace(' ', "=");
         let (code, out, error) = equipoise(&["simulate", &words]);
-        assert_eq!(
-            (code, out, error),
-            (Some(2), String::new(), format!("equipoise: {message}\n")),
-            "{args}"
-        );
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{args}");
+        assert!(error.contains(allowed), "{args}: {error}");
+    }
+}
+
+/// No option that names a file overwrites one that is there, and nothing is simulated before that
+/// is found out; `--force` overwrites it.
+#[test]
+fn files_are_never_overwritten_silently() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let small = ["--patients=400", "--runs=2", "--features=2"];
+    let part = at("part.json");
+    let (code, ..) = equipoise(&[&["simulate", "--json", &part], &small[..]].concat());
+    assert_eq!(code, Some(0));
+    let plan = ["plan", "--patients=40", "--baseline=0.4", "--effect=0.2", "--width=1.9"];
+    for (words, option, name) in [
+        ([&["simulate"], &small[..]].concat(), "--json", "s.json"),
+        ([&["simulate"], &small[..]].concat(), "--csv", "s.csv"),
+        (vec!["merge", &part], "--json", "m.json"),
+        (vec!["merge", &part], "--csv", "m.csv"),
+        ([&["pareto"], &small[..]].concat(), "--out", "p.svg"),
+        ([&["pareto"], &small[..]].concat(), "--out", "p.csv"),
+        ([&["pareto"], &small[..]].concat(), "--out", "p.png"),
+        ([&["normality"], &small[..]].concat(), "--out", "n.svg"),
+        (plan.to_vec(), "--out", "t.toml"),
+        (vec!["audit", "--structured", "--design=uniform"], "--svg", "a.svg"),
+    ] {
+        let path = at(name);
+        let run = |more: &[&str]| equipoise(&[&words[..], &[option, &path], more].concat());
+        std::fs::write(&path, "mine").unwrap();
+        let (code, out, error) = run(&[]);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{words:?} {option}: {error}");
+        assert!(error.contains("the file exists and is not overwritten; --force"), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine", "{words:?} {option}");
+        if !name.ends_with("png") {
+            let (code, _, error) = run(&["--force"]);
+            assert_eq!(code, Some(0), "{words:?} {option}: {error}");
+            assert_ne!(std::fs::read_to_string(&path).unwrap(), "mine", "{words:?} {option}");
+        }
     }
 }
 
@@ -348,11 +388,13 @@ fn a_plan_is_the_trial_file_that_provision_takes_and_the_least_epsilon_that_does
     let (code, text, _) = plan(&["--width=1.5"]);
     assert!(code == Some(0) && text.contains("TOO SMALL TO ADAPT"), "{text}");
     for (bad, message) in [
-        ("--seed=1", "say what is wanted: --width W, --better S or both"),
-        ("--better=1", "better=1 allowed at least 0.5, below 1"),
-        ("--width=0", "width=0 allowed above 0, below 2"),
+        ("--seed=1", "--width <W>"),
+        ("--better=1", "'1' for '--better <S>': allowed at least 0.5, below 1"),
+        ("--width=0", "'0' for '--width <W>': allowed above 0, below 2"),
     ] {
-        assert_eq!(plan(&[bad]), (Some(2), String::new(), format!("equipoise: {message}\n")));
+        let (code, out, error) = plan(&[bad]);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{bad}");
+        assert!(error.contains(message), "{error}");
     }
     let (code, _, error) = plan(&["--width=1", "--names=old"]);
     assert!(code == Some(2) && error.contains("2") && error.contains("names"), "{error}");
@@ -368,8 +410,8 @@ fn pictures_have_title_axes_and_legend_and_csv_has_the_points() {
         for end in ["svg", "csv"] {
             let (out, over) =
                 (format!("--out={}", at(&format!("p.{end}"))), format!("--over={over}"));
-            let (code, _, error) =
-                equipoise(&["pareto", &out, &over, "--patients=400", "--runs=2", "--features=3"]);
+            let small = ["--patients=400", "--runs=2", "--features=3", "--force"];
+            let (code, _, error) = equipoise(&[&["pareto", &out, &over], &small[..]].concat());
             assert_eq!((code, error.as_str()), (Some(0), ""));
         }
         let svg = std::fs::read_to_string(at("p.svg")).unwrap();

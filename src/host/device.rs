@@ -25,7 +25,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
@@ -38,12 +37,9 @@ use rustix::process::{geteuid, umask};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
-use super::virtual_board::{Flash, PAGES, REFUSAL, VirtualBoard, refusals};
+use super::virtual_board::{REFUSAL, VirtualBoard, refusals};
 use crate::device::Rest;
-use crate::journal::{MAX_PAGES, MIN_PAGES};
 
-/// The exit code of "no device".
-const NO_DEVICE: u8 = 3;
 /// How often a waiting device looks whether it is to end, and how long a reply waits for its
 /// reader.
 const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
@@ -51,64 +47,42 @@ const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 const SILENCE: u32 = 3;
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// Runs the device on this machine, with its flash in a file.
-#[derive(Debug, clap::Args)]
-pub struct DeviceArgs {
-    /// The file that holds the flash; made if there is none
-    #[arg(long, value_name = "FILE")]
-    flash: PathBuf,
-    /// Serial line on a pseudo-terminal (the default); its path is printed
-    #[arg(long, group = "line")]
-    pty: bool,
-    /// Serial line on standard input and output
-    #[arg(long, group = "line")]
-    stdio: bool,
-    /// Serial line on a unix socket
-    #[arg(long, value_name = "PATH", group = "line")]
-    socket: Option<PathBuf>,
-    /// Make a symbolic link to the pseudo-terminal
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["stdio", "socket"])]
-    link: Option<PathBuf>,
-    /// Pages of 4 KB, for a new flash file; a plan that needs more is refused
-    #[arg(long, value_name = "N", default_value_t = PAGES as u16, value_parser = clap::value_parser!(u16).range(MIN_PAGES as i64..=MAX_PAGES as i64))]
-    pages: u16,
+/// The line of the device.
+#[derive(Clone, Copy, Debug)]
+pub enum Line<'a> {
+    /// Standard input and output.
+    Standard,
+    /// A unix socket.
+    Socket(&'a Path),
+    /// A pseudo-terminal.
+    PseudoTerminal {
+        /// A symbolic link that leads to it.
+        link: Option<&'a Path>,
+    },
 }
 
 /// Serves until the line ends or the process is told to.
-#[must_use]
-pub fn run(args: &DeviceArgs) -> ExitCode {
-    match serve(args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("equipoise device: {message}");
-            ExitCode::from(NO_DEVICE)
+///
+/// # Errors
+/// The line cannot be used.
+pub fn serve(mut server: Server, line: Line<'_>) -> Result<(), String> {
+    let link = match line {
+        Line::Standard => {
+            let end = server.converse(io::stdin().as_fd(), io::stdout().as_fd(), None);
+            return end.map(|_| ()).map_err(|error| format!("standard input and output: {error}"));
         }
-    }
-}
-
-fn serve(args: &DeviceArgs) -> Result<(), String> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
-            .map_err(|error| format!("signals: {error}"))?;
-    }
-    let flash =
-        Flash::in_file(&args.flash, args.pages.into()).map_err(|error| error.to_string())?;
-    let mut server = Server { board: VirtualBoard::new(flash), stop };
-    if args.stdio {
-        let end = server.converse(io::stdin().as_fd(), io::stdout().as_fd(), None);
-        return end.map(|_| ()).map_err(|error| format!("standard input and output: {error}"));
-    }
-    if let Some(path) = &args.socket {
-        let at = |error| format!("socket {}: {error}", path.display());
-        let listener = listen(path).map_err(at)?;
-        let _removed = Removed(path, Own::socket(path).map_err(at)?);
-        announce(path);
-        return server.converse_in_turn(&listener).map_err(at);
-    }
+        Line::Socket(path) => {
+            let at = |error| format!("socket {}: {error}", path.display());
+            let listener = listen(path).map_err(at)?;
+            let _removed = Removed(path, Own::socket(path).map_err(at)?);
+            announce(path);
+            return server.converse_in_turn(&listener).map_err(at);
+        }
+        Line::PseudoTerminal { link } => link,
+    };
     let (line, _peer, path) =
         pseudo_terminal().map_err(|error| format!("pseudo-terminal: {error}"))?;
-    let _removed = match &args.link {
+    let _removed = match link {
         Some(link) => {
             point(link, &path).map_err(|error| format!("link {}: {error}", link.display()))?;
             Some(Removed(link, Own::Link(path.clone())))
@@ -136,9 +110,12 @@ enum End {
     Left,
 }
 
-struct Server {
-    board: VirtualBoard,
-    stop: Arc<AtomicBool>,
+/// A board and the flag that ends it.
+pub struct Server {
+    /// The device.
+    pub board: VirtualBoard,
+    /// Set when the process is to end.
+    pub stop: Arc<AtomicBool>,
 }
 
 impl Server {

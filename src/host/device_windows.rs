@@ -9,60 +9,33 @@
 use crate::prelude::*;
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::virtual_board::{Flash, PAGES, REFUSAL, VirtualBoard, refusals};
+use super::virtual_board::{REFUSAL, VirtualBoard, refusals};
 use crate::device::Rest;
 
-/// The exit code of "no device".
-const NO_DEVICE: u8 = 3;
 /// How long a reply waits for its reader.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How often a waiting device looks whether it is to end.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Runs the device on this machine, with its flash in a file.
-#[derive(Debug, clap::Args)]
-pub struct DeviceArgs {
-    /// The file that holds the flash; made if there is none
-    #[arg(long, value_name = "FILE")]
-    flash: PathBuf,
-    /// Serial line on this TCP port of this machine; 0 takes a free one, which is printed
-    #[arg(long, value_name = "PORT", default_value_t = 0)]
-    tcp: u16,
-    /// Pages of 4 KB, for a new flash file; a plan that needs more is refused
-    #[arg(long, value_name = "N", default_value_t = PAGES as u16,
-          value_parser = clap::value_parser!(u16).range(8..=64))]
-    pages: u16,
+/// A board and the flag that ends it.
+pub struct Server {
+    /// The device.
+    pub board: VirtualBoard,
+    /// Set when the process is to end.
+    pub stop: Arc<AtomicBool>,
 }
 
-/// Serves until the process is told to end.
-#[must_use]
-pub fn run(args: &DeviceArgs) -> ExitCode {
-    match serve(args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("equipoise device: {message}");
-            ExitCode::from(NO_DEVICE)
-        }
-    }
-}
-
-fn serve(args: &DeviceArgs) -> Result<(), String> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
-            .map_err(|error| format!("signals: {error}"))?;
-    }
-    let flash =
-        Flash::in_file(&args.flash, args.pages.into()).map_err(|error| error.to_string())?;
-    let mut board = VirtualBoard::new(flash);
-    let at = |error| format!("TCP port {}: {error}", args.tcp);
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.tcp)).map_err(at)?;
+/// Serves on a TCP port until the process is told to end.
+///
+/// # Errors
+/// The port cannot be used.
+pub fn serve(Server { mut board, stop }: Server, tcp: u16) -> Result<(), String> {
+    let at = |error| format!("TCP port {}: {error}", tcp);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, tcp)).map_err(at)?;
     listener.set_nonblocking(true).map_err(at)?;
     println!("tcp:{}", listener.local_addr().map_err(at)?.port());
     let _ = io::stdout().flush();

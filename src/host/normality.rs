@@ -11,28 +11,11 @@
 
 use crate::prelude::*;
 use std::fmt::Write;
-use std::process::ExitCode;
 
-use super::chart::{Axis, Chart, Look, Point, Series, check_name, save};
-use super::simulate::command::{PlanArgs, WorldArgs, policy, progress, write};
+use super::chart::{Axis, Chart, Look, Point, Series};
 use super::simulate::{Scenario, SimulateError, estimates};
 use crate::design::Arm;
 use crate::plan::Design;
-
-/// What `equipoise normality` takes.
-#[derive(Clone, Debug, clap::Args)]
-pub struct Args {
-    /// Also draw a Q-Q picture: FILE.svg, FILE.png, or FILE.csv for the quantiles
-    #[arg(long, value_name = "FILE")]
-    out: Option<String>,
-    /// Designs, by commas: conse, dp-conse, interim, uniform
-    #[arg(long, default_value = "conse,dp-conse,interim,uniform")]
-    designs: String,
-    #[command(flatten)]
-    plan: PlanArgs,
-    #[command(flatten)]
-    world: WorldArgs,
-}
 
 /// Standardised errors of one design.
 #[derive(Clone, Debug)]
@@ -121,40 +104,14 @@ impl Errors {
     }
 }
 
-/// Runs `equipoise normality`.
-///
-/// # Errors
-/// A value that is not allowed, or a file that cannot be written.
-pub fn run(args: &Args) -> Result<ExitCode, SimulateError> {
-    args.out.as_deref().map_or(Ok(()), check_name)?;
-    let (runs, seed) = (args.world.runs()?, args.world.seed()?);
-    let mut scenarios = Vec::new();
-    for name in args.designs.split(',').map(str::trim) {
-        let Some(design) = Design::ALL.into_iter().find(|design| design.name() == name) else {
-            return Err(SimulateError::value("designs", name, "conse dp-conse interim uniform"));
-        };
-        let plan = args.plan.plan(design)?;
-        let (_, policy) = policy(name)?;
-        scenarios.push(Scenario {
-            plan,
-            policy,
-            world: args.world.world(plan.features())?,
-            runs,
-            seed,
-        });
-    }
-    let total = scenarios.iter().map(|s| u64::from(s.plan.patients()) * u64::from(runs)).sum();
-    let bar = progress(total);
-    let all = args.world.on_threads(|| {
-        let measure = |s: &Scenario| Errors::of(s, &|| bar.inc(u64::from(s.plan.patients())));
-        scenarios.iter().map(measure).collect::<Result<Vec<_>, _>>()
-    })?;
-    bar.finish_and_clear();
+/// The figures of several designs, as a table.
+#[must_use]
+pub fn table(all: &[Errors]) -> String {
     let mut text = format!(
         "{:<10}{:>11}{:>10}{:>10}{:>10}{:>10}{:>28}\n",
         "design", "estimates", "mean", "variance", "KS", "p-value", "variance / ((s0^2+s1^2)/T)"
     );
-    for errors in &all {
+    for errors in all {
         let ((mean, variance), factor) = (errors.moments(), errors.factor);
         let factor = factor.map_or("-".into(), |factor| format!("{factor:.3}"));
         let _ = writeln!(
@@ -168,19 +125,16 @@ pub fn run(args: &Args) -> Result<ExitCode, SimulateError> {
     }
     text += "\nErrors are divided by the deviation they should have: mean 0, variance 1. The last column is 2 for a\n\
              trial of T fair-coin patients (T/2 in each arm); the published theorem has 1.\n";
-    write("-", text.as_bytes())?;
-    if let (Some(out), Some(first)) = (&args.out, scenarios.first()) {
-        let (chart, csv) = picture(first, &all);
-        save(out, &chart, &csv)?;
-    }
-    Ok(ExitCode::SUCCESS)
+    text
 }
 
 /// Quantiles shown: this many on each side of the median, this far apart.
 const SHOWN: i32 = 11;
 const APART: f64 = 0.25;
 
-fn picture(first: &Scenario, all: &[Errors]) -> (Chart, String) {
+/// A Q-Q picture, and the quantiles behind it as CSV.
+#[must_use]
+pub fn picture(first: &Scenario, all: &[Errors]) -> (Chart, String) {
     let mut csv = "design,normal_quantile,observed_quantile\n".to_owned();
     let mut series = Vec::new();
     for errors in all {

@@ -10,20 +10,30 @@ pub fn say(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
+const EXISTS: &str = "the file exists and is not overwritten; --force overwrites it";
+
+/// Finds out before long work whether [`write_file`] would refuse.
+///
+/// # Errors
+/// The file exists, and there is no `force`.
+pub fn check_file(path: impl AsRef<Path>, force: bool) -> io::Result<()> {
+    if !force && path.as_ref().symlink_metadata().is_ok() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, EXISTS));
+    }
+    Ok(())
+}
+
 /// Writes a file; one that exists is only overwritten with `force`.
 ///
 /// # Errors
 /// The file exists, or cannot be written.
-pub fn write_file(path: &Path, text: &str, force: bool) -> io::Result<()> {
+pub fn write_file(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>, force: bool) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let options = options.write(true).truncate(force).create(force).create_new(!force);
     let mut file = options.open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => io::Error::new(
-            error.kind(),
-            "the file exists and is not overwritten; --force overwrites it",
-        ),
+        io::ErrorKind::AlreadyExists => io::Error::new(error.kind(), EXISTS),
         _ => error,
     })?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes.as_ref())?;
     file.sync_all()
 }

@@ -18,16 +18,15 @@
 
 use crate::prelude::*;
 use std::fmt::Write;
-use std::process::ExitCode;
 
-use super::chart::{Axis, Chart, Look, Point, Series, check_name, save};
-use super::simulate::command::{PlanArgs, WorldArgs, policy, progress};
-use super::simulate::{Arrivals, Instance, Scenario, SimulateError, Summary, sums};
+use super::chart::{Axis, Chart, Look, Point, Series};
+use super::simulate::{Arrivals, Chooser, Instance, Policy, Scenario, SimulateError, Summary};
 use crate::design::Arm;
+use crate::plan::{Design, Plan, Ratio};
 
 /// The parameter along a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Over {
+pub enum Over {
     /// The trade between regret and error
     Alpha,
     /// What privacy costs
@@ -36,145 +35,128 @@ enum Over {
     Fmin,
 }
 
-/// What `equipoise pareto` takes.
-#[derive(Clone, Debug, clap::Args)]
-pub struct Args {
-    /// Where to: FILE.svg, FILE.png or, for the numbers alone, FILE.csv
-    #[arg(long, value_name = "FILE")]
-    out: String,
-    /// Which picture
-    #[arg(long, value_enum, default_value = "alpha")]
-    over: Over,
-    /// Designs with a curve, by commas
-    #[arg(long, default_value = "interim,dp-conse,conse,uniform")]
-    designs: String,
-    /// Comparators, by commas
-    #[arg(long, default_value = "fixed,ucb1,thompson,etc")]
-    comparators: String,
-    #[command(flatten)]
-    plan: PlanArgs,
-    #[command(flatten)]
-    world: WorldArgs,
+/// What a picture shows.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The parameter along a curve.
+    pub over: Over,
+    /// Designs with a curve; one at least.
+    pub designs: &'a [Chooser],
+    /// Comparators, each a point or a level.
+    pub comparators: &'a [Chooser],
+    /// The first design with the plan's own alpha and epsilon; the world, runs and seed of all.
+    pub base: Scenario,
 }
 
-const ALPHAS: [&str; 9] = ["0", "1/8", "1/4", "3/8", "1/2", "5/8", "3/4", "7/8", "1"];
-const EPSILONS: [&str; 8] = ["1/10", "1/5", "2/5", "3/4", "3/2", "3", "6", "12"];
+/// Values along the curves, as numerator and denominator.
+const ALPHAS: [(u32, u32); 9] =
+    [(0, 1), (1, 8), (1, 4), (3, 8), (1, 2), (5, 8), (3, 4), (7, 8), (1, 1)];
+const EPSILONS: [(u32, u32); 8] =
+    [(1, 10), (1, 5), (2, 5), (3, 4), (3, 2), (3, 1), (6, 1), (12, 1)];
 /// Patients of the rarest feature, as fractions of an equal share.
 const RARITIES: [f64; 4] = [1.0, 0.2, 0.04, 0.01];
 
-/// Whether a design depends on alpha; the others are points.
-fn has_alpha(name: &str) -> bool {
-    name != "uniform"
+fn ratios(list: &[(u32, u32)]) -> impl Iterator<Item = Ratio> {
+    list.iter().filter_map(|(num, den)| Ratio::new(*num, *den))
 }
 
-/// One simulated point of a picture.
-struct Measured {
+/// A point of a picture before its simulation.
+pub struct Planned {
     series: String,
     value: String,
-    scenario: Scenario,
+    /// What is to be simulated.
+    pub scenario: Scenario,
+}
+
+impl Planned {
+    /// The point with what its simulation came to.
+    #[must_use]
+    pub fn measured(self, summary: Summary) -> Measured {
+        Measured { point: self, summary }
+    }
+}
+
+/// A simulated point of a picture.
+pub struct Measured {
+    point: Planned,
     summary: Summary,
 }
 
-impl Args {
-    fn scenario(&self, name: &str, alpha: &str, epsilon: &str) -> Result<Scenario, SimulateError> {
-        let (design, policy) = policy(name)?;
-        let args = PlanArgs { alpha: alpha.into(), epsilon: epsilon.into(), ..self.plan.clone() };
-        let plan = args.plan(design)?;
-        let (runs, seed) = (self.world.runs()?, self.world.seed()?);
-        let scenario =
-            Scenario { plan, policy, world: self.world.world(plan.features())?, runs, seed };
-        scenario.check().map(|()| scenario)
+impl Request<'_> {
+    fn scenario(
+        &self,
+        chooser: &Chooser,
+        alpha: Option<Ratio>,
+        epsilon: Option<Ratio>,
+    ) -> Result<Scenario, SimulateError> {
+        let mut parameters = self.base.plan.parameters();
+        parameters.design = chooser.design;
+        parameters.alpha = alpha.unwrap_or(parameters.alpha);
+        parameters.epsilon = epsilon.unwrap_or(parameters.epsilon);
+        let plan = Plan::new(parameters)?;
+        Ok(Scenario { plan, policy: chooser.policy, ..self.base.clone() })
     }
 
-    /// What is to be simulated: series, value along it, scenario.
-    fn points(&self) -> Result<Vec<(String, String, Scenario)>, SimulateError> {
-        let names = |list: &str| -> Vec<String> {
-            list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(Into::into).collect()
+    /// Curves of those that depend on the parameter, then points of the others.
+    fn curves_and_points(
+        &self,
+        depends: fn(Design) -> bool,
+        values: &[(u32, u32)],
+        scenario: impl Fn(&Chooser, Option<Ratio>) -> Result<Scenario, SimulateError>,
+    ) -> Result<Vec<Planned>, SimulateError> {
+        let curve = |chooser: &&Chooser| chooser.policy == Policy::Core && depends(chooser.design);
+        let planned = |chooser: &Chooser, value: Option<Ratio>| {
+            let scenario = scenario(chooser, value)?;
+            let value = value.map_or_else(String::new, |value| value.to_string());
+            Ok(Planned { series: scenario.name(), value, scenario })
         };
-        let (alpha, epsilon) = (self.plan.alpha.as_str(), self.plan.epsilon.as_str());
-        let (designs, comparators) = (names(&self.designs), names(&self.comparators));
+        let curves = self.designs.iter().filter(curve);
+        let points = self.designs.iter().filter(|chooser| !curve(chooser)).chain(self.comparators);
+        let along = |chooser| ratios(values).map(move |value| (chooser, Some(value)));
+        let all = curves.flat_map(along).chain(points.map(|chooser| (chooser, None)));
+        all.map(|(chooser, value)| planned(chooser, value)).collect()
+    }
+
+    /// Curves over alpha, each with another share of the rarest feature.
+    fn rare_features(&self) -> Result<Vec<Planned>, SimulateError> {
+        let Some(first) = self.designs.first() else { return Ok(Vec::new()) };
         let mut points = Vec::new();
-        match self.over {
-            Over::Alpha => {
-                for name in designs.iter().filter(|name| has_alpha(name)) {
-                    for value in ALPHAS {
-                        points.push((
-                            name.clone(),
-                            value.into(),
-                            self.scenario(name, value, epsilon)?,
-                        ));
-                    }
-                }
-                for name in designs.iter().filter(|name| !has_alpha(name)).chain(&comparators) {
-                    points.push((
-                        name.clone(),
-                        String::new(),
-                        self.scenario(name, alpha, epsilon)?,
-                    ));
-                }
-            }
-            Over::Epsilon => {
-                for name in designs.iter().filter(|name| *name != "conse") {
-                    for value in EPSILONS {
-                        points.push((
-                            name.clone(),
-                            value.into(),
-                            self.scenario(name, alpha, value)?,
-                        ));
-                    }
-                }
-                for name in designs.iter().filter(|name| *name == "conse").chain(&comparators) {
-                    points.push((
-                        name.clone(),
-                        String::new(),
-                        self.scenario(name, alpha, epsilon)?,
-                    ));
-                }
-            }
-            Over::Fmin => {
-                let name = designs
-                    .first()
-                    .ok_or_else(|| SimulateError::value("designs", "", "one at least"))?;
-                for rarity in RARITIES {
-                    for value in ALPHAS {
-                        let mut scenario = self.scenario(name, value, epsilon)?;
-                        let others = usize::from(scenario.plan.features()).max(2) - 1;
-                        let mut weights = vec![1.0; others];
-                        let share = rarity / (others as f64 + 1.0);
-                        weights.push(share * others as f64 / (1.0 - share));
-                        let rarest = share * f64::from(scenario.plan.patients());
-                        scenario.world.arrivals = Arrivals::Shares(weights);
-                        scenario.check()?;
-                        points.push((format!("f_min = {rarest:.0}"), value.into(), scenario));
-                    }
-                }
+        for rarity in RARITIES {
+            for value in ratios(&ALPHAS) {
+                let mut scenario = self.scenario(first, Some(value), None)?;
+                let others = usize::from(scenario.plan.features()).max(2) - 1;
+                let mut weights = vec![1.0; others];
+                let share = rarity / (others as f64 + 1.0);
+                weights.push(share * others as f64 / (1.0 - share));
+                let rarest = share * f64::from(scenario.plan.patients());
+                scenario.world.arrivals = Arrivals::Shares(weights);
+                scenario.check()?;
+                let (series, value) = (format!("f_min = {rarest:.0}"), value.to_string());
+                points.push(Planned { series, value, scenario });
             }
         }
         Ok(points)
     }
 }
 
-/// Runs `equipoise pareto`.
+/// What is to be simulated for a picture.
 ///
 /// # Errors
-/// A value that is not allowed, or a file that cannot be written.
-pub fn run(args: &Args) -> Result<ExitCode, SimulateError> {
-    check_name(&args.out)?;
-    let points = args.points()?;
-    let total =
-        points.iter().map(|(_, _, s)| u64::from(s.plan.patients()) * u64::from(s.runs)).sum();
-    let bar = progress(total);
-    let measured = args.world.on_threads(|| {
-        let measure = |(series, value, scenario): (String, String, Scenario)| {
-            let a_run = u64::from(scenario.plan.patients());
-            let summary = sums(&scenario, 0..scenario.runs, &|| bar.inc(a_run))?.summary();
-            Ok(Measured { series, value, scenario, summary })
-        };
-        points.into_iter().map(measure).collect::<Result<Vec<_>, _>>()
-    })?;
-    bar.finish_and_clear();
-    save(&args.out, &chart(args, &measured), &csv(&measured))?;
-    Ok(ExitCode::SUCCESS)
+/// A value that is not allowed.
+pub fn points(request: &Request<'_>) -> Result<Vec<Planned>, SimulateError> {
+    match request.over {
+        Over::Alpha => request.curves_and_points(
+            |design| design != Design::Uniform,
+            &ALPHAS,
+            |chooser, alpha| request.scenario(chooser, alpha, None),
+        ),
+        Over::Epsilon => request.curves_and_points(
+            |design| design != Design::Conse,
+            &EPSILONS,
+            |chooser, epsilon| request.scenario(chooser, None, epsilon),
+        ),
+        Over::Fmin => request.rare_features(),
+    }
 }
 
 /// The floors of regret * MSE / M: fair-coin patients only, and all outcomes of the better arm.
@@ -190,10 +172,12 @@ pub fn floors(instance: &Instance, scale: u16) -> [f64; 2] {
     roots.map(|root| (root / instance.p0.len() as f64).powi(2))
 }
 
-fn csv(measured: &[Measured]) -> String {
+/// The numbers behind a picture.
+#[must_use]
+pub fn csv(measured: &[Measured]) -> String {
     let mut text =
         "series,value,regret,regret_se,mse,mse_se,max_mse,product,product_se,bias,coverage,excludes_0,excludes_0_se,wrong_side,any_error,plan\n".to_owned();
-    for Measured { series, value, scenario, summary: s } in measured {
+    for Measured { point: Planned { series, value, scenario }, summary: s } in measured {
         let some = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
         let _ = writeln!(
             text,
@@ -221,9 +205,9 @@ fn csv(measured: &[Measured]) -> String {
 fn series(measured: &[Measured], point: impl Fn(&Measured) -> Option<Point>) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for m in measured {
-        if all.last().is_none_or(|last| last.name != m.series) {
-            let look = if m.value.is_empty() { Look::Points } else { Look::Curve };
-            all.push(Series { name: m.series.clone(), look, points: Vec::new() });
+        if all.last().is_none_or(|last| last.name != m.point.series) {
+            let look = if m.point.value.is_empty() { Look::Points } else { Look::Curve };
+            all.push(Series { name: m.point.series.clone(), look, points: Vec::new() });
         }
         if let Some(last) = all.last_mut() {
             last.points.extend(point(m));
@@ -232,7 +216,9 @@ fn series(measured: &[Measured], point: impl Fn(&Measured) -> Option<Point>) -> 
     all
 }
 
-fn chart(args: &Args, measured: &[Measured]) -> Chart {
+/// The picture.
+#[must_use]
+pub fn chart(over: Over, measured: &[Measured]) -> Chart {
     let Some(first) = measured.first() else {
         return Chart {
             title: String::new(),
@@ -241,7 +227,7 @@ fn chart(args: &Args, measured: &[Measured]) -> Chart {
             series: Vec::new(),
         };
     };
-    let (plan, world) = (&first.scenario.plan, &first.scenario.world);
+    let (plan, world) = (&first.point.scenario.plan, &first.point.scenario.world);
     let m = f64::from(plan.features());
     let same = |rates: &[f64]| rates.iter().all(|rate| *rate == rates[0]).then(|| rates[0]);
     let rates = match (same(&world.instance.p0), same(&world.instance.p1)) {
@@ -249,16 +235,17 @@ fn chart(args: &Args, measured: &[Measured]) -> Chart {
         _ => "rates by feature".into(),
     };
     let sizes = format!("{} patients, {} features, {rates}", plan.patients(), plan.features());
-    let runs = format!("{} runs", first.scenario.runs);
-    let ends =
-        |m: &Measured| ["0", "1"].contains(&m.value.as_str()).then(|| format!("alpha {}", m.value));
-    match args.over {
+    let runs = format!("{} runs", first.point.scenario.runs);
+    let ends = |m: &Measured| {
+        ["0", "1"].contains(&m.point.value.as_str()).then(|| format!("alpha {}", m.point.value))
+    };
+    match over {
         Over::Alpha => {
             let mut series = series(measured, |m| {
                 let mse = m.summary.mse?;
                 let (at, error) =
                     ([m.summary.regret.mean, mse.mean], [m.summary.regret.error, mse.error]);
-                let label = if m.series == "interim" { ends(m) } else { None };
+                let label = if m.point.series == "interim" { ends(m) } else { None };
                 Some(Point { at, error, label })
             });
             let drawn: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.at[0]).collect();
@@ -286,7 +273,7 @@ fn chart(args: &Args, measured: &[Measured]) -> Chart {
         Over::Epsilon => {
             let mut series = series(measured, |m| {
                 let product = m.summary.product?;
-                let epsilon = m.scenario.plan.epsilon().to_f64();
+                let epsilon = m.point.scenario.plan.epsilon().to_f64();
                 Some(Point {
                     at: [epsilon, product.mean],
                     error: [0.0, product.error],
@@ -313,7 +300,7 @@ fn chart(args: &Args, measured: &[Measured]) -> Chart {
         Over::Fmin => Chart {
             title: format!(
                 "What a rare feature costs: {}, alpha from 0 to 1",
-                first.scenario.name()
+                first.point.scenario.name()
             ),
             subtitle: format!("{sizes}, epsilon {}, {runs}", plan.epsilon()),
             axes: [
@@ -323,7 +310,7 @@ fn chart(args: &Args, measured: &[Measured]) -> Chart {
             series: series(measured, |m| {
                 let (at, error) =
                     ([m.summary.regret.mean, m.summary.max_mse?], [m.summary.regret.error, 0.0]);
-                let label = if m.series == first.series { ends(m) } else { None };
+                let label = if m.point.series == first.point.series { ends(m) } else { None };
                 Some(Point { at, error, label })
             })
             .into_iter()

@@ -18,15 +18,8 @@
 
 use crate::prelude::*;
 use std::fmt::Write;
-use std::path::Path;
-use std::process::ExitCode;
 
-use super::output::write_file as write_new;
-use super::simulate::command::write as write_file;
-use super::simulate::{
-    Arrivals, Delay, Instance, Lost, Scenario, SimulateError, Summary, run as simulate,
-};
-use super::terminal::trial_file::TrialFile;
+use super::simulate::{Scenario, SimulateError, Summary, run as simulate};
 use crate::design::Arm;
 use crate::plan::{Key, Plan, PlanError, Ratio};
 
@@ -40,65 +33,6 @@ const PATIENTS_A_CANDIDATE: u32 = 4_000_000;
 const RUNS: (u32, u32) = (40, 400);
 /// A share on the better arm below which a design has not adapted.
 const HARDLY: f64 = 0.55;
-
-/// What `equipoise plan` takes.
-#[derive(Clone, Debug, clap::Args)]
-pub struct Args {
-    /// Kinds of patient, 1..=64
-    #[arg(long, default_value = "1")]
-    features: String,
-    /// Patients of the trial, 2..=10000000
-    #[arg(long)]
-    patients: String,
-    /// Mean outcome (0 to 1) under arm 0
-    #[arg(long, value_name = "P")]
-    baseline: String,
-    /// What arm 1 adds to it, or takes away
-    #[arg(long, value_name = "D", allow_negative_numbers = true)]
-    effect: String,
-    /// Wanted: 95 % intervals of at most this mean width
-    #[arg(long, value_name = "W")]
-    width: Option<String>,
-    /// Wanted: at least this share of the patients on the better arm
-    #[arg(long, value_name = "S")]
-    better: Option<String>,
-    /// Two-sided level at which a look lets a feature leave the fair coin
-    #[arg(long, default_value = "1/20")]
-    beta: String,
-    /// Largest outcome; 1 is yes/no
-    #[arg(long, default_value = "1")]
-    scale: String,
-    /// Features of the patients: uniform, `zipf[:S]`, `seasonal[:PATIENTS_A_DAY]`, shares:W,W,..
-    #[arg(long, default_value = "uniform")]
-    arrivals: String,
-    /// Outcomes come this many patients late: D, or A..B
-    #[arg(long, default_value = "0")]
-    delay: String,
-    /// Share of outcomes that never come: P, or P0,P1 by arm
-    #[arg(long, default_value = "0")]
-    lost: String,
-    /// All randomness of the simulations comes from it
-    #[arg(long, default_value = "1")]
-    seed: String,
-    /// Where to write the trial file
-    #[arg(long, value_name = "TRIAL.toml")]
-    out: Option<String>,
-    /// Overwrite the file if it exists
-    #[arg(long, requires = "out")]
-    force: bool,
-    /// Name of the trial
-    #[arg(long, default_value = "A trial")]
-    title: String,
-    /// Names of the arms, by a comma
-    #[arg(long, default_value = "Arm 0,Arm 1")]
-    arms: String,
-    /// Names of the features, by commas; numbers if not given
-    #[arg(long)]
-    names: Option<String>,
-    /// What is asked about a patient
-    #[arg(long, default_value = "Outcome good?")]
-    question: String,
-}
 
 /// What is wanted of a plan.
 #[derive(Clone, Copy, Debug)]
@@ -190,139 +124,17 @@ pub fn find(base: &Scenario, wish: Wish) -> Result<Option<Candidate>, SimulateEr
     Ok(found.map(|(_, candidate)| candidate))
 }
 
-fn number(name: &'static str, text: &str, allowed: &'static str) -> Result<f64, SimulateError> {
-    let value = text.trim().parse().map_err(|_| SimulateError::value(name, text, allowed))?;
-    if f64::is_finite(value) { Ok(value) } else { Err(SimulateError::value(name, text, allowed)) }
+/// Simulated trials of one candidate.
+#[must_use]
+pub fn runs(plan: &Plan) -> u32 {
+    (PATIENTS_A_CANDIDATE / plan.patients()).clamp(RUNS.0, RUNS.1)
 }
 
-impl Args {
-    fn base(&self) -> Result<Scenario, SimulateError> {
-        let plan = Plan::from_pairs([
-            ("features", self.features.as_str()),
-            ("patients", &self.patients),
-            ("scale", &self.scale),
-            ("beta", &self.beta),
-            ("epsilon", "1"),
-        ])?;
-        let (baseline, effect) = (
-            number("baseline", &self.baseline, "0..=1")?,
-            number("effect", &self.effect, "not 0, and baseline + effect in 0..=1")?,
-        );
-        if effect == 0.0 || !(0.0..=1.0).contains(&(baseline + effect)) {
-            return Err(SimulateError::value(
-                "effect",
-                effect,
-                "not 0, and baseline + effect in 0..=1",
-            ));
-        }
-        let seed = self
-            .seed
-            .parse()
-            .map_err(|_| SimulateError::value("seed", &self.seed, "a whole number"))?;
-        let runs = (PATIENTS_A_CANDIDATE / plan.patients()).clamp(RUNS.0, RUNS.1);
-        let instance = Instance::same(plan.features(), baseline, baseline + effect);
-        let mut base = Scenario::new(plan, instance, runs, seed);
-        base.world.arrivals =
-            Arrivals::parse(&self.arrivals)?.ok_or_else(|| Arrivals::unknown(&self.arrivals))?;
-        base.world.delay = Delay::parse(&self.delay)?;
-        base.world.lost = Lost::parse(&self.lost)?;
-        base.check().map(|()| base)
-    }
-
-    fn wish(&self) -> Result<Wish, SimulateError> {
-        let within = |name, text: &Option<String>, allowed, range: std::ops::Range<f64>| {
-            let Some(text) = text else { return Ok(None) };
-            let value = number(name, text, allowed)?;
-            if range.contains(&value) {
-                Ok(Some(value))
-            } else {
-                Err(SimulateError::value(name, text, allowed))
-            }
-        };
-        let wish = Wish {
-            width: within("width", &self.width, "above 0, below 2", f64::MIN_POSITIVE..2.0)?,
-            better: within("better", &self.better, "at least 0.5, below 1", 0.5..1.0)?,
-        };
-        if wish.width.is_none() && wish.better.is_none() {
-            return Err(SimulateError::Refused(
-                "say what is wanted: --width W, --better S or both".into(),
-            ));
-        }
-        Ok(wish)
-    }
-
-    /// The trial file of a plan.
-    fn trial_file(&self, plan: &Plan) -> Result<String, SimulateError> {
-        let quoted = |text: &str| toml::Value::String(text.trim().into()).to_string();
-        let list =
-            |names: Vec<String>| names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", ");
-        let split = |names: &str| names.split(',').map(String::from).collect::<Vec<_>>();
-        let names = match &self.names {
-            Some(names) => split(names),
-            None => (0..plan.features()).map(|j| format!("feature {j}")).collect(),
-        };
-        let labels = if plan.scale() == 1 { "labels = [\"no\", \"yes\"]\n" } else { "" };
-        let text = format!(
-            "title = {}\narms = [{}]\nfeatures = [{}]\n\n[plan]\ndesign = \"{}\"\nfeatures = {}\npatients = {}\nscale = {}\n\
-             alpha = \"{}\"\nepsilon = \"{}\"\nbeta = \"{}\"\nreports = {}\n\n[outcome]\nquestion = {}\n{labels}",
-            quoted(&self.title),
-            list(split(&self.arms)),
-            list(names),
-            plan.design(),
-            plan.features(),
-            plan.patients(),
-            plan.scale(),
-            plan.alpha(),
-            plan.epsilon(),
-            plan.beta(),
-            plan.reports(),
-            quoted(&self.question),
-        );
-        // What is written must be taken by `provision`: a bad name is found here, not at the
-        // bedside.
-        let file = self.out.as_deref().unwrap_or("TRIAL.toml");
-        match TrialFile::parse(file, &text) {
-            Ok(_) => Ok(text),
-            Err(error) => Err(SimulateError::Refused(error.to_string())),
-        }
-    }
-}
-
-/// Runs `equipoise plan`.
+/// Why nothing was found, in words.
 ///
 /// # Errors
-/// A value that is not allowed, or a file that cannot be written.
-pub fn run(args: &Args) -> Result<ExitCode, SimulateError> {
-    if let Some(out) = args.out.as_ref().filter(|out| !args.force && Path::new(out).exists()) {
-        // Before the simulations, which take their time.
-        let why = "the file exists and is not overwritten; --force overwrites it";
-        return Err(SimulateError::File(out.clone(), why.into()));
-    }
-    let (base, wish) = (args.base()?, args.wish()?);
-    args.trial_file(&base.plan)?;
-    let Some(found) = find(&base, wish)? else {
-        eprintln!("equipoise: {}", out_of_reach(&base)?);
-        return Ok(ExitCode::from(1));
-    };
-    let text = args.trial_file(&found.plan)?;
-    if let Some(out) = &args.out {
-        let written = write_new(Path::new(out), &text, args.force);
-        written.map_err(|error| SimulateError::File(out.clone(), error.to_string()))?;
-    }
-    let mut report = describe(&base, &found)?;
-    match &args.out {
-        Some(out) => {
-            let _ = writeln!(report, "\nWritten to {out}.");
-        }
-        None => {
-            let _ = write!(report, "\nThe trial file (--out writes it):\n\n{text}");
-        }
-    }
-    write_file("-", report.as_bytes())?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn out_of_reach(base: &Scenario) -> Result<String, SimulateError> {
+/// A value out of its range.
+pub fn out_of_reach(base: &Scenario) -> Result<String, SimulateError> {
     let epsilon = EPSILONS[EPSILONS.len() - 1];
     let [narrow, kind] =
         [ALPHAS[0], ALPHAS[ALPHAS.len() - 1]].map(|alpha| candidate(base, epsilon, alpha));
@@ -337,7 +149,11 @@ fn out_of_reach(base: &Scenario) -> Result<String, SimulateError> {
     ))
 }
 
-fn describe(base: &Scenario, found: &Candidate) -> Result<String, SimulateError> {
+/// The operating characteristics of a plan, in words.
+///
+/// # Errors
+/// A value out of its range.
+pub fn describe(base: &Scenario, found: &Candidate) -> Result<String, SimulateError> {
     let (plan, s) = (&found.plan, &found.summary);
     let instance = &base.world.instance;
     let a_feature = f64::from(plan.patients()) / f64::from(plan.features());

@@ -25,100 +25,46 @@ pub mod suite;
 pub mod table;
 
 use crate::prelude::*;
-use std::path::PathBuf;
-use std::process::ExitCode;
 
 use crate::plan::Design;
 use suite::{Finding, Verdict};
 
-/// Audit the privacy claims of the designs.
-///
-/// Exit codes: 0 every claim held, 1 a claim was exceeded (that of `interim` or `uniform`, or of
-/// the design named with `--design`), 2 usage. The claim published for `dp-conse` is known to be
-/// exceeded; it counts only when that design is named.
-#[derive(Debug, clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub struct AuditArgs {
-    /// Audit this design only
-    #[arg(long, value_name = "DESIGN", value_parser = named)]
-    design: Option<Design>,
-    /// Every chance of small trials, through the code that ships
-    #[arg(long)]
-    exact: bool,
-    /// Sums over known laws, at full size
-    #[arg(long)]
-    structured: bool,
-    /// Runs of the device over its line
-    #[arg(long)]
-    black_box: bool,
-    /// Runs of the black box on each of two neighbouring trials
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(100..=100_000_000))]
-    runs: u32,
-    /// Print JSON instead of a table and a chart
-    #[arg(long)]
-    json: bool,
-    /// Write the chart to a file
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
+/// Which methods to use.
+#[derive(Clone, Copy, Debug)]
+pub struct Methods {
+    /// Every chance of small trials.
+    pub exact: bool,
+    /// Sums over known laws.
+    pub structured: bool,
+    /// Runs of the device over its line, this many on each of two neighbouring trials.
+    pub black_box: Option<u32>,
 }
 
-fn named(name: &str) -> Result<Design, String> {
-    let known = Design::ALL.into_iter().find(|design| design.name() == name);
-    known.ok_or_else(|| {
-        format!("{name} is no design, allowed {}", crate::plan::Key::Design.allowed())
-    })
-}
-
-/// Runs the audit and prints it.
+/// Whether a claim is exceeded that somebody relies on.
 #[must_use]
-pub fn run(args: &AuditArgs) -> ExitCode {
-    let findings = findings_of(args);
-    if args.json {
-        match serde_json::to_string_pretty(&findings) {
-            Ok(json) => super::output::say(&format!("{json}\n")),
-            Err(error) => return refused(&error.to_string()),
-        }
-    } else {
-        let (table, chart) = (table::table(&findings), table::chart(&findings));
-        super::output::say(&format!("{table}\nLoss found, against the claim (\u{2502}):\n{chart}"));
-    }
-    if let Some(path) = &args.svg
-        && let Err(error) = std::fs::write(path, table::svg(&findings))
-    {
-        return refused(&format!("{}: {error}", path.display()));
-    }
-    ExitCode::from(u8::from(fails(&findings, args.design)))
-}
-
-fn refused(why: &str) -> ExitCode {
-    eprintln!("equipoise: {why}");
-    ExitCode::from(2)
-}
-
-/// Is a claim exceeded that someone relies on?
-fn fails(findings: &[Finding], asked: Option<Design>) -> bool {
+pub fn fails(findings: &[Finding], asked: Option<Design>) -> bool {
     let ours = [Design::Interim, Design::Uniform].map(Design::name);
     let relied_on = |f: &&Finding| ours.contains(&f.design) || asked.is_some();
     findings.iter().filter(relied_on).any(|f| f.verdict == Verdict::Exceeded)
 }
 
-fn findings_of(args: &AuditArgs) -> Vec<Finding> {
-    let all = !(args.exact || args.structured || args.black_box);
-    let designs =
-        Design::ALL.into_iter().filter(|design| args.design.is_none_or(|only| only == *design));
+/// What these methods find about one design, or about all.
+#[must_use]
+pub fn findings_of(methods: Methods, only: Option<Design>) -> Vec<Finding> {
+    let designs = Design::ALL.into_iter().filter(|design| only.is_none_or(|only| only == *design));
     let mut findings = Vec::new();
     for design in designs {
-        if all || args.exact {
+        if methods.exact {
             findings.extend(suite::noise(design).iter().map(sampler::finding));
             findings.extend(suite::families(design).iter().map(suite::Family::finding));
         }
-        if all || args.structured {
+        if methods.structured {
             findings.extend(suite::structured(design));
         }
-        if all || args.black_box {
+        if let Some(runs) = methods.black_box {
             let experiments =
                 black_box::experiments().into_iter().filter(|e| e.plan.design() == design);
-            findings.extend(experiments.map(|experiment| experiment.finding(args.runs)));
+            findings.extend(experiments.map(|experiment| experiment.finding(runs)));
         }
     }
     findings

@@ -2,10 +2,11 @@
 
 use crate::prelude::*;
 use std::fmt;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::process::{Command, Stdio};
 
 use super::Chart;
+use crate::host::output::{check_file, write_file};
 
 /// Why a picture was not written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,45 +34,49 @@ fn ending(path: &str) -> Option<&str> {
     path.rsplit_once('.').map(|(_, end)| end).filter(|end| ["svg", "png", "csv"].contains(end))
 }
 
-/// Writes a picture as SVG or PNG, or with `.csv` the numbers behind it.
+/// Writes a picture as SVG or PNG, or with `.csv` the numbers behind it. A file that exists is only
+/// overwritten with `force`.
 ///
 /// PNG needs fonts, which a program without a desktop does not have: the SVG goes to `rsvg-convert`
 /// (Debian: librsvg2-bin).
 ///
 /// # Errors
-/// A name that ends otherwise, a file that cannot be written, or no converter for PNG.
-pub fn save(path: &str, chart: &Chart, csv: &str) -> Result<(), ChartError> {
-    let failed = |reason: &str| ChartError::File(path.into(), reason.into());
-    let write = |text: &str| std::fs::write(path, text).map_err(|error| failed(&error.to_string()));
+/// A name that ends otherwise, a file that exists or cannot be written, or no converter for PNG.
+pub fn save(path: &str, chart: &Chart, csv: &str, force: bool) -> Result<(), ChartError> {
+    let failed = |error: io::Error| ChartError::File(path.into(), error.to_string());
     match ending(path) {
-        Some("svg") => write(&chart.svg()),
-        Some("csv") => write(csv),
-        Some(_) => {
-            let mut converter = Command::new("rsvg-convert");
-            converter.args(["--zoom=2", "--format=png", "--output", path]).stdin(Stdio::piped());
-            let mut child = converter.spawn().map_err(|_| {
-                failed(
-                    "PNG needs rsvg-convert (Debian: apt-get install librsvg2-bin); or write .svg",
-                )
-            })?;
-            if let Some(mut input) = child.stdin.take() {
-                input
-                    .write_all(chart.svg().as_bytes())
-                    .map_err(|error| failed(&error.to_string()))?;
-            }
-            match child.wait() {
-                Ok(status) if status.success() => Ok(()),
-                _ => Err(failed("rsvg-convert failed")),
-            }
-        }
-        None => Err(ChartError::Name(path.into())),
+        Some("svg") => write_file(path, chart.svg(), force),
+        Some("csv") => write_file(path, csv, force),
+        Some(_) => png(&chart.svg()).and_then(|png| write_file(path, png, force)),
+        None => return Err(ChartError::Name(path.into())),
+    }
+    .map_err(failed)
+}
+
+fn png(svg: &str) -> io::Result<Vec<u8>> {
+    let mut converter = Command::new("rsvg-convert");
+    converter.args(["--zoom=2", "--format=png"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = converter.spawn().map_err(|_| {
+        io::Error::other(
+            "PNG needs rsvg-convert (Debian: apt-get install librsvg2-bin); or write .svg",
+        )
+    })?;
+    if let Some(mut input) = child.stdin.take() {
+        input.write_all(svg.as_bytes())?;
+    }
+    let done = child.wait_with_output()?;
+    if done.status.success() {
+        Ok(done.stdout)
+    } else {
+        Err(io::Error::other("rsvg-convert failed"))
     }
 }
 
-/// Checks the name of a picture before the work that leads to it.
+/// Checks before the work that leads to a picture that [`save`] would take its name.
 ///
 /// # Errors
-/// A name that [`save`] would not take.
-pub fn check_name(path: &str) -> Result<(), ChartError> {
-    ending(path).map(|_| ()).ok_or_else(|| ChartError::Name(path.into()))
+/// A name that ends otherwise, or a file that exists.
+pub fn check(path: &str, force: bool) -> Result<(), ChartError> {
+    ending(path).ok_or_else(|| ChartError::Name(path.into()))?;
+    check_file(path, force).map_err(|error| ChartError::File(path.into(), error.to_string()))
 }

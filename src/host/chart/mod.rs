@@ -9,7 +9,7 @@ mod file;
 mod range;
 pub mod svg;
 
-pub use file::{ChartError, check_name, save};
+pub use file::{ChartError, check, save};
 
 use crate::prelude::*;
 use std::fmt::Write;

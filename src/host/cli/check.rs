@@ -5,6 +5,7 @@ use core::marker::PhantomData;
 use std::path::PathBuf;
 
 use super::error::CliError;
+use super::values::share;
 use crate::device::DeviceState;
 use crate::host::output::say;
 use crate::host::simulate::{Instance, Scenario, run as simulate};
@@ -32,11 +33,6 @@ pub struct CheckArgs {
     /// What arm 1 is expected to add to it, or to take away
     #[arg(long, value_name = "D", requires = "baseline", allow_negative_numbers = true)]
     effect: Option<f64>,
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| format!("{text:?} is not allowed: 0 to 1"))
 }
 
 /// Validates a trial file and prints what it means, with warnings.

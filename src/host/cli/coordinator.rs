@@ -10,7 +10,6 @@ use super::error::CliError;
 use super::session::{OperatorArgs, PatientName, TrialArgs};
 use crate::host::output::{say, write_file};
 use crate::host::terminal::bedside::check_note;
-use crate::host::terminal::failure::Failure;
 use crate::host::terminal::log::{self, Event, Log, NoteKind};
 use crate::host::terminal::place;
 use crate::host::terminal::register::{Patient, Register};
@@ -64,7 +63,7 @@ impl ListArgs {
         let text = if self.csv { as_csv(header, rows) } else { aligned(header, rows) };
         match &self.output {
             Some(path) => {
-                write_file(path, &text, self.force).map_err(|error| Failure::file(path, &error))?
+                write_file(path, &text, self.force).map_err(|error| CliError::file(path, &error))?
             }
             None => say(&text),
         }

@@ -9,9 +9,13 @@
 
 use crate::prelude::*;
 use std::fmt;
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
+use crate::host::chart::ChartError;
 use crate::host::output::say;
+use crate::host::simulate::SimulateError;
 use crate::host::terminal::failure::Failure;
 use crate::host::terminal::log::LogError;
 use crate::host::terminal::text::escaped;
@@ -45,6 +49,12 @@ impl CliError {
     /// There is no device.
     pub fn no_device(message: impl fmt::Display) -> Self {
         Self { kind: Kind::NoDevice, message: message.to_string() }
+    }
+
+    /// A file cannot be read or written.
+    #[must_use]
+    pub fn file(path: impl AsRef<Path>, error: &io::Error) -> Self {
+        Self::usage(format!("{}: {error}", path.as_ref().display()))
     }
 
     /// The exit code of the table above.
@@ -86,6 +96,18 @@ impl From<Failure> for CliError {
 
 impl From<TrialFileError> for CliError {
     fn from(error: TrialFileError) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<SimulateError> for CliError {
+    fn from(error: SimulateError) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<ChartError> for CliError {
+    fn from(error: ChartError) -> Self {
         Self::usage(error)
     }
 }

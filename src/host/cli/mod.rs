@@ -1,16 +1,23 @@
 //! The command line: every subcommand with its arguments, one error type and one map of exit codes
 //! ([`error`]).
 
+pub mod audit;
 pub mod bedside;
+pub mod charts;
 pub mod check;
 pub mod coordinator;
 pub mod custodian;
 pub mod demo;
+pub mod device;
 pub mod error;
 pub mod log;
+pub mod plan;
 pub mod report;
+pub mod sample;
 pub mod session;
+pub mod simulate;
 pub mod start;
+mod values;
 
 use crate::prelude::*;
 use std::ffi::OsString;
@@ -20,10 +27,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use super::output::say;
-use super::simulate::command as simulate;
 use super::terminal::report::Format;
 use super::terminal::text::escaped;
-use super::{audit, device, normality, pareto, planner, sample};
 use error::{CliError, finish};
 
 /// A bedside randomizer for clinical trials: adaptive, and private by proof.
@@ -81,20 +86,20 @@ enum Command {
     /// Print the estimates with their intervals
     Report(report::ReportArgs),
     /// Run many trials of one or more designs and print their operating characteristics
-    Simulate(simulate::Args),
+    Simulate(simulate::SimulateArgs),
     /// Merge the parts of a simulation into the bytes that one run would have written
     Merge(simulate::MergeArgs),
     /// Draw regret against error, the cost of privacy, or the cost of a rare feature
-    Pareto(pareto::Args),
+    Pareto(charts::ParetoArgs),
     /// Compare the errors of the estimates with the normal law
-    Normality(normality::Args),
+    Normality(charts::NormalityArgs),
     /// Find the least epsilon, and an alpha, for a wanted width or share; write the trial file
-    Plan(planner::Args),
+    Plan(plan::PlannerArgs),
     /// Check the log of a terminal
     #[command(subcommand)]
     Log(log::LogCommand),
     /// Draw from the noise laws, for anybody to test them
-    Sample(sample::Args),
+    Sample(sample::SampleArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -129,20 +134,20 @@ pub fn run() -> ExitCode {
         Command::Note(args) => finish(coordinator::note(&args), false),
         Command::Check(args) => finish(check::check(&args), false),
         Command::Status(args) => finish(bedside::status(&args), args.json),
-        Command::Device(args) => device::run(&args),
-        Command::Audit(args) => audit::run(&args),
+        Command::Device(args) => finish(device::device(&args), false),
+        Command::Audit(args) => finish(audit::audit(&args), false),
         Command::Keygen(args) => finish(custodian::keygen(&args), false),
         Command::Provision(args) => finish(custodian::provision(&args), false),
         Command::Close(args) => finish(custodian::close(&args), false),
         Command::Erase(args) => finish(custodian::erase(&args), false),
         Command::Report(args) => finish(report::report(&args), args.format == Format::Json),
-        Command::Simulate(args) => simulated(simulate::run(&args)),
-        Command::Merge(args) => simulated(simulate::run_merge(&args)),
-        Command::Pareto(args) => simulated(pareto::run(&args)),
-        Command::Normality(args) => simulated(normality::run(&args)),
-        Command::Plan(args) => simulated(planner::run(&args)),
+        Command::Simulate(args) => finish(simulate::simulate(&args), false),
+        Command::Merge(args) => finish(simulate::merge_parts(&args), false),
+        Command::Pareto(args) => finish(charts::pareto(&args), false),
+        Command::Normality(args) => finish(charts::normality(&args), false),
+        Command::Plan(args) => finish(plan::plan(&args), false),
         Command::Log(command) => finish(log::run(&command), false),
-        Command::Sample(args) => sample::run(&args),
+        Command::Sample(args) => finish(sample::sample(&args), false),
         Command::Completions { shell } => finish(completions(shell), false),
         Command::Man => finish(manual(), false),
     }
@@ -181,10 +186,6 @@ fn with_factors(args: Vec<OsString>) -> Vec<OsString> {
         }
     }
     rewritten
-}
-
-fn simulated(done: Result<ExitCode, impl std::error::Error>) -> ExitCode {
-    done.unwrap_or_else(|error| finish(Err(CliError::usage(error)), false))
 }
 
 fn completions(shell: clap_complete::Shell) -> Result<(), CliError> {

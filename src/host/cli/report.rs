@@ -7,7 +7,6 @@ use super::error::CliError;
 use super::session::{PortArgs, TrialArgs};
 use crate::host::output::{say, write_file};
 use crate::host::terminal::bedside::failure;
-use crate::host::terminal::failure::Failure;
 use crate::host::terminal::keys::Key;
 use crate::host::terminal::report::{self, Effects, Format};
 use crate::host::terminal::tie::same_file;
@@ -70,7 +69,7 @@ pub fn report(args: &ReportArgs) -> Result<(), CliError> {
     let text = report::write(args.format, &effects, &report, trial.as_ref(), verified);
     match &args.output {
         Some(path) => {
-            write_file(path, &text, args.force).map_err(|error| Failure::file(path, &error))?
+            write_file(path, &text, args.force).map_err(|error| CliError::file(path, &error))?
         }
         None => say(&text),
     }

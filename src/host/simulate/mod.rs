@@ -25,7 +25,6 @@
 //!   standard error by linearisation of the two means (their correlation included).
 
 pub mod arrivals;
-pub mod command;
 pub mod comparators;
 pub mod delays;
 mod digits;
@@ -40,9 +39,8 @@ use std::fmt;
 
 use rayon::prelude::*;
 
-use super::chart::ChartError;
 use crate::estimate::Estimate;
-use crate::plan::{Plan, PlanError};
+use crate::plan::{Design, Plan, PlanError};
 pub use arrivals::Arrivals;
 pub use comparators::Comparator;
 pub use delays::{Delay, Lost};
@@ -94,17 +92,6 @@ impl From<PlanError> for SimulateError {
     }
 }
 
-impl From<ChartError> for SimulateError {
-    fn from(error: ChartError) -> Self {
-        match error {
-            ChartError::Name(path) => {
-                Self::Value("out", path, "a name that ends in .svg, .png or .csv")
-            }
-            ChartError::File(path, reason) => Self::File(path, reason),
-        }
-    }
-}
-
 /// Who chooses the arms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Policy {
@@ -112,6 +99,34 @@ pub enum Policy {
     Core,
     /// What a reader might use instead.
     Comparator(Comparator),
+}
+
+/// A policy by its name, and the design of its plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chooser {
+    /// The design; the plan of a comparator lends its sizes only.
+    pub design: Design,
+    /// Who chooses.
+    pub policy: Policy,
+}
+
+impl Chooser {
+    /// Reads the name of a design or a comparator.
+    ///
+    /// # Errors
+    /// Any other name, or a share that is not allowed.
+    pub fn parse(name: &str) -> Result<Self, SimulateError> {
+        const NAMES: &str = "conse dp-conse interim uniform fixed ucb1 thompson etc[:SHARE]";
+        if let Some(design) = Design::ALL.into_iter().find(|design| design.name() == name) {
+            return Ok(Self { design, policy: Policy::Core });
+        }
+        match Comparator::parse(name)? {
+            Some(comparator) => {
+                Ok(Self { design: Design::Conse, policy: Policy::Comparator(comparator) })
+            }
+            None => Err(SimulateError::value("design", name, NAMES)),
+        }
+    }
 }
 
 /// How patients react, arrive, answer late or get lost.

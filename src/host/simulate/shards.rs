@@ -23,6 +23,44 @@ use super::{Instance, Scenario, SimulateError, Summary, Sums};
 /// Version of the file.
 const FORMAT: u32 = 2;
 
+/// Part I of K.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    number: u32,
+    of: u32,
+}
+
+impl Part {
+    /// Reads `I/K`.
+    ///
+    /// # Errors
+    /// Anything else.
+    pub fn parse(text: &str) -> Result<Self, SimulateError> {
+        let part = text.split_once('/').and_then(|(number, of)| {
+            let (number, of) = (number.parse().ok()?, of.parse().ok()?);
+            (1..=of).contains(&number).then_some(Self { number, of })
+        });
+        part.ok_or_else(|| Self::refused(text))
+    }
+
+    /// The runs of this part.
+    ///
+    /// # Errors
+    /// There are more parts than runs.
+    pub fn runs(self, runs: u32) -> Result<Range<u32>, SimulateError> {
+        let Self { number, of } = self;
+        if of > runs.max(1) {
+            return Err(Self::refused(&format!("{number}/{of}")));
+        }
+        let at = |part: u32| (u64::from(runs) * u64::from(part) / u64::from(of)) as u32;
+        Ok(at(number - 1)..at(number))
+    }
+
+    fn refused(text: &str) -> SimulateError {
+        SimulateError::value("shard", text, "I/K with 1 <= I <= K <= runs")
+    }
+}
+
 /// Everything that fixes a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the options of the command line, by the same names")]
