@@ -1,6 +1,7 @@
 //! A flash that cannot carry a plan is refused at `PLAN`, with sizes; one that is accepted carries
 //! the plan with a full table of waiting patients, looks, power cuts and the close.
 
+#[path = "common/desk.rs"]
 mod desk;
 
 use desk::{Desk, Flash, KEY};

@@ -4,16 +4,16 @@
 #[path = "common/ward.rs"]
 mod ward;
 
-use equipoise::host::terminal::log::{Event, Log};
-use ward::Ward;
+use std::path::Path;
+
+use equipoise::host::terminal::log::{self, Event, Log};
+use equipoise::wire::Hex;
+use jiff::{SignedDuration, Timestamp};
+use sha2::{Digest, Sha256};
+use ward::{Ward, json};
 
 const FEATURES: &str = "features = [\"under 65, home\", \"under 65, care home\", \"65 or over, home\", \"65 or over, care home\"]";
 const QUESTION: &str = "question = \"Walks unaided on day 14?\"";
-
-fn json(text: &str) -> serde_json::Value {
-    assert_eq!(text.lines().count(), 1, "one line of JSON: {text}");
-    serde_json::from_str(text).unwrap()
-}
 
 /// The example with factors instead of a flat list. A table must stand behind the plain keys.
 fn with_factors(ward: &Ward, changes: &[(&str, &str)]) {
@@ -103,6 +103,59 @@ fn overdue_outcomes_are_listed() {
         bad.code == 2
             && bad.err.contains("outcome.due = \"1 fortnight\", allowed a number of hours"),
         "{bad:?}"
+    );
+}
+
+/// Makes every line of a log older, with its chain computed anew.
+fn age(path: &Path, by: SignedDuration) {
+    let (mut before, mut lines) = (log::GENESIS.to_owned(), String::new());
+    let text = std::fs::read_to_string(path).unwrap();
+    for line in text.lines() {
+        let body = &line["{\"hash\":\"".len() + log::HASH_DIGITS + "\",".len()..];
+        let time = serde_json::from_str::<serde_json::Value>(line).unwrap()["time"].clone();
+        let time = time.as_str().unwrap();
+        let older = (time.parse::<Timestamp>().unwrap() - by).to_string();
+        let body = body.replacen(time, &older, 1);
+        before =
+            Hex(&Sha256::new().chain_update(&before).chain_update(&body).finalize()).to_string();
+        lines += &format!("{{\"hash\":\"{before}\",{body}\n");
+    }
+    std::fs::write(path, lines).unwrap();
+    let head = log::Head { lines: text.lines().count() as u64, hash: before };
+    std::fs::write(log::head_path(path), serde_json::to_string(&head).unwrap()).unwrap();
+}
+
+/// `waiting --overdue` lists who has waited longer than the trial file says, and nobody else: not
+/// the patients of today, and not those whose outcome came.
+#[test]
+fn only_overdue_patients_are_listed() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[(QUESTION, &format!("{QUESTION}\ndue = \"14 days\""))]);
+    let on_log = |words: &[&str]| ward.on_device(&[words, &["--log", "ward.jsonl"]].concat());
+    for code in ["P-1", "P-2", "P-3"] {
+        assert_eq!(on_log(&["assign", code, "0"]).code, 0);
+    }
+    assert_eq!(on_log(&["outcome", "P-2", "yes"]).code, 0);
+    let list = |words: &[&str]| {
+        let done = ward.run(&[&["waiting", "--csv", "--log", "ward.jsonl"], words].concat());
+        assert_eq!(done.code, 0, "{done:?}");
+        done.out.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    age(&ward.file("ward.jsonl"), SignedDuration::from_hours(14 * 24 - 1));
+    assert_eq!(list(&["--overdue"]), [""; 0], "due in an hour");
+    age(&ward.file("ward.jsonl"), SignedDuration::from_hours(2));
+    assert_eq!(on_log(&["assign", "P-4", "1"]).code, 0);
+    let overdue = list(&["--overdue"]);
+    assert_eq!(overdue.len(), 2, "{overdue:?}");
+    for (line, code) in overdue.iter().zip(["P-1", "P-3"]) {
+        let named = line.starts_with(&format!("\"{code}\","));
+        assert!(named && line.ends_with(",\"overdue\""), "{line}");
+    }
+    let all = list(&[]);
+    assert!(
+        all.len() == 3 && all[2].starts_with("\"P-4\",") && all[2].ends_with(",\"\""),
+        "{all:?}"
     );
 }
 

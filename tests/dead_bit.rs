@@ -3,6 +3,7 @@
 //! Each simulated device runs a trial. At some moment a bit of its flash dies, in one of three
 //! ways. The power goes off now and then, and in the end; what was answered must be there.
 //! `EQUIPOISE_DEVICES=100000 cargo test --test dead_bit -- --nocapture` simulates more of them.
+#[path = "common/desk.rs"]
 mod desk;
 
 use desk::{Desk, PAGE, PAGES};

@@ -2,6 +2,7 @@
 //! custodian's rights, the lifetime budget, signed reports, and what happens when flash or entropy
 //! fail.
 
+#[path = "common/desk.rs"]
 mod desk;
 
 use std::cell::Cell;

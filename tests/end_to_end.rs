@@ -16,6 +16,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use equipoise::host::terminal::link::{self, Link};
+use equipoise::host::terminal::log::{Event, Log};
+use equipoise::host::terminal::trial_file::TrialFile;
 use rustix::process::{Pid, Signal, kill_process};
 use ward::{PROGRAM, Ward};
 
@@ -365,6 +367,52 @@ fn next_terminal_knows_the_enrolment() {
     assert!(screen.shows("Enter when you have read it").contains("Patient P-1, number 1"));
     screen.shows("Patients 1 of 4000");
     assert_eq!(log(&ward).matches("\"event\":\"arm\"").count(), 1);
+}
+
+/// The first line of a log as an earlier version wrote it: without the trial's id.
+fn old_log(ward: &Ward) {
+    let trial = TrialFile::example().unwrap();
+    let (mut log, _) = Log::open(&ward.file("ward.jsonl"), "nurse").unwrap();
+    let (title, plan) = (trial.title.clone(), trial.plan.to_string());
+    log.append(Event::Opened { title, plan, trial: None, file: None }).unwrap();
+}
+
+/// A log without an id is tied to the device after a typed yes, and after nothing else.
+#[test]
+fn old_log_is_tied_by_a_typed_yes() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    old_log(&ward);
+    let port = ward.port();
+    let words = ["terminal", "--port", &port, "--log", "ward.jsonl"];
+    for answer in ["no", "y", ""] {
+        let screen = Screen::run(&ward, &words, &[]);
+        screen.shows("Is this the log of this device?");
+        screen.shows("Type yes to go on:");
+        screen.keys(&["-l", answer]);
+        screen.keys(&["Enter"]);
+        screen.shows("was begun by an earlier version");
+        screen.keys(&["q"]);
+        screen.shows("left with 0");
+        assert_eq!(log(&ward).lines().count(), 1, "{answer:?} ties nothing");
+    }
+    let screen = Screen::run(&ward, &words, &[]);
+    screen.shows("Type yes to go on:");
+    screen.keys(&["-l", "yes"]);
+    screen.keys(&["Enter"]);
+    screen.shows("Patients 0 of 4000");
+    screen.enrol("P-1");
+    screen.keys(&["Enter"]);
+    screen.shows("Enter when you have read it");
+    screen.keys(&["Enter", "q"]);
+    screen.shows("left with 0");
+    let tied = log(&ward);
+    assert!(tied.lines().nth(1).unwrap().contains("\"event\":\"tied\""), "{tied}");
+    drop(screen);
+    let screen = Screen::run(&ward, &words, &[]);
+    let next = screen.shows("> P-1");
+    assert!(!next.contains("earlier version"), "asked once: {next}");
 }
 
 /// The program alone offers the example and goes on where it stopped.

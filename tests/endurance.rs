@@ -4,6 +4,7 @@
 //! A page of the nRF51 (v1) lasts 20,000 erases, one of the nRF52833 (v2) 10,000. It counts, it
 //! does not time: every run prints the same (`cargo test --test endurance -- --nocapture`).
 
+#[path = "common/desk.rs"]
 mod desk;
 
 use desk::{Desk, Flash};

@@ -3,6 +3,7 @@
 //!
 //! `cargo test --test flash_images` mounts a few thousand images; `EQUIPOISE_IMAGES=10000000` in
 //! its environment sets another number.
+#[path = "common/book.rs"]
 mod book;
 
 use book::{Book, Days, Erase, Flash, KEYS, Look, PAGE, PAGES, Rest, SMALL, Step, mount};

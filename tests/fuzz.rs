@@ -6,6 +6,7 @@
 //! is the long one, and `EQUIPOISE_FUZZ_SEED` moves it to other inputs. Of the inputs 80 % go to
 //! framing and parsing, 15 % to the device, and 5 % are flash images.
 
+#[path = "common/desk.rs"]
 mod desk;
 
 use desk::{Desk, Flash, KEY, PAGE, PLAN, sealed};

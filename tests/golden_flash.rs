@@ -6,7 +6,7 @@
 //! device answered after its next power-up. Images are added, never edited. A version of which
 //! there is no image yet gets one with `EQUIPOISE_GOLDEN=write cargo test --test golden_flash`.
 
-#[path = "desk/mod.rs"]
+#[path = "common/desk.rs"]
 mod desk;
 
 use std::cell::RefCell;

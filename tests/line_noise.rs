@@ -11,6 +11,7 @@
 //! more or name the wrong patient. The noise is the same in every run, so the number that did pass
 //! is printed, and is what it is.
 
+#[path = "common/desk.rs"]
 mod desk;
 
 use desk::Desk;

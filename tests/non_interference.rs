@@ -11,6 +11,7 @@
 //! The short trials have looks and reports. The long ones go round the whole flash, on both boards'
 //! pages, with no idle time between requests.
 
+#[path = "common/desk.rs"]
 mod desk;
 
 use std::cell::RefCell;

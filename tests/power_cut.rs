@@ -7,7 +7,9 @@
 //!
 //! An ordinary run cuts the recoveries of a sample of the first cuts. All of them, for some
 //! minutes: `EQUIPOISE_EVERY_CUT=1 cargo test --test power_cut -- --nocapture`.
+#[path = "common/book.rs"]
 mod book;
+#[path = "common/cuts.rs"]
 mod cuts;
 
 use std::collections::HashSet;

@@ -3,7 +3,9 @@
 //!
 //! An ordinary run tears each operation in two ways and cuts a sample of the recoveries. All ways
 //! and all recoveries: `EQUIPOISE_EVERY_CUT=1 cargo test --test trial_power_cut -- --nocapture`.
+#[path = "common/cuts.rs"]
 mod cuts;
+#[path = "common/desk.rs"]
 mod desk;
 
 use std::cell::RefCell;

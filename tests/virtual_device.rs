@@ -1,6 +1,7 @@
 //! `equipoise device` as a process: killed at any moment it loses nothing that it answered; lines
 //! and locks behave.
 
+#[path = "common/desk.rs"]
 mod desk;
 
 use std::io::{BufRead, BufReader, Read, Write};

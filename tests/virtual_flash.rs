@@ -1,6 +1,7 @@
 //! The files of `equipoise device`: which it takes for its flash and its socket, and what it does
 //! when they change under it.
 
+#[path = "common/desk.rs"]
 mod desk;
 
 use std::fs::{self, OpenOptions, Permissions};

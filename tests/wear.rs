@@ -1,5 +1,6 @@
 //! The log goes round its region for ever: pages wear evenly, room never runs out, and the number
 //! of flash operations says nothing about values.
+#[path = "common/book.rs"]
 mod book;
 
 use book::{

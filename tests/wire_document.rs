@@ -1,6 +1,7 @@
 //! `docs/wire.md` against the code: every test vector, every dialogue, every word and every limit
 //! in it.
 
+#[path = "common/desk.rs"]
 mod desk;
 
 use desk::{Desk, KEY, sealed};

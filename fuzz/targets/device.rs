@@ -5,7 +5,7 @@
 //! with their proofs.
 #![no_main]
 
-#[path = "../../tests/desk/mod.rs"]
+#[path = "../../tests/common/desk.rs"]
 mod desk;
 
 use desk::{Desk, PLAN};

@@ -4,7 +4,7 @@
 //! number and its new value, little-endian. Starting from real images gets past the checksums.
 #![no_main]
 
-#[path = "../../tests/desk/mod.rs"]
+#[path = "../../tests/common/desk.rs"]
 mod desk;
 
 use std::cell::RefCell;

@@ -139,6 +139,12 @@ impl Ward {
     }
 }
 
+/// The one line of JSON that a command printed.
+pub fn json(text: &str) -> serde_json::Value {
+    assert_eq!(text.lines().count(), 1, "one line of JSON: {text}");
+    serde_json::from_str(text).unwrap()
+}
+
 fn done(output: Output) -> Done {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Done {

@@ -1,0 +1,362 @@
+//! Never the wrong patient, trial or key: the commands of the terminal against virtual devices, two
+//! where two are needed. What needs keys on a screen is in `end_to_end.rs`.
+
+#[path = "common/relay.rs"]
+mod relay;
+#[path = "common/ward.rs"]
+mod ward;
+
+use relay::Relay;
+use ward::{Ward, json};
+
+/// A trial file with swapped arms, or of another trial of the same size, is refused; the message
+/// names what differs.
+#[test]
+fn device_keeps_to_its_trial_file() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let text = std::fs::read_to_string(ward.file("trial.toml")).unwrap();
+    for (from, to, what) in [
+        (
+            "\"Usual care\", \"Early walking\"",
+            "\"Early walking\", \"Usual care\"",
+            "arms: \"Usual care\", \"Early walking\" on",
+        ),
+        (
+            "Early walking after hip",
+            "Late walking after hip",
+            "title: Early walking after hip surgery on the device",
+        ),
+        (
+            "\"no\", \"yes\"",
+            "\"yes\", \"no\"",
+            "labels: \"no\", \"yes\" on the device, \"yes\", \"no\" in the file",
+        ),
+        ("patients = 4000", "patients = 5000", "patients: 4000 on the device, 5000 in the file"),
+    ] {
+        std::fs::write(ward.file("other.toml"), text.replacen(from, to, 1)).unwrap();
+        for words in [["assign", "P-1", "0"], ["outcome", "#1", "yes"]] {
+            let log = ["--trial", "other.toml", "--log", "other.jsonl"];
+            let done = ward.on_device(&[&words[..], &log].concat());
+            assert!(
+                done.code == 2 && done.err.contains(what) && done.err.contains("nothing was sent"),
+                "{done:?}"
+            );
+        }
+    }
+    assert_eq!(json(&ward.good(&["status", "--json"]))["assigned"], 0);
+    // A comment is no change of meaning.
+    std::fs::write(ward.file("other.toml"), format!("# a note\n{text}")).unwrap();
+    ward.good(&["assign", "P-1", "0", "--trial", "other.toml"]);
+}
+
+/// With two boards of one trial file, and after an erasure, a log is refused on the device it is
+/// not of.
+#[test]
+fn log_keeps_to_its_board() {
+    let one = Ward::new();
+    let _device_one = one.device();
+    one.provision(&[]);
+    let two = Ward::new();
+    let _device_two = two.device();
+    two.provision(&[]);
+    one.good(&["assign", "A-1", "0", "--log", "one.jsonl"]);
+    two.good(&["assign", "B-1", "0"]);
+    let other = two.port();
+    for words in [vec!["outcome", "A-1", "yes"], vec!["lost", "A-1"], vec!["assign", "A-2", "0"]] {
+        let done = one.run(&[&words[..], &["--log", "one.jsonl", "--port", &other]].concat());
+        assert!(done.code == 2 && done.err.contains("one.jsonl is of trial"), "{done:?}");
+    }
+    assert_eq!(json(&two.good(&["status", "--json"]))["waiting"], 1, "B-1 still waits");
+    one.good(&["close", "--yes", "--key-file", "key"]);
+    one.good(&["erase", "--yes", "--key-file", "key"]);
+    one.good(&["provision", "trial.toml", "--key-file", "key"]);
+    one.good(&["assign", "C-1", "0", "--log", "new.jsonl"]);
+    let done = one.on_device(&["outcome", "A-1", "yes", "--log", "one.jsonl"]);
+    assert!(done.code == 2 && done.err.contains("one.jsonl is of trial"), "{done:?}");
+    assert_eq!(json(&one.good(&["status", "--json"]))["waiting"], 1, "C-1 still waits");
+}
+
+/// A second outcome, one after a loss and one after the close are refused and change nothing.
+#[test]
+fn second_outcome_is_refused() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[("patients = 4000", "patients = 6")]);
+    (1..=3).for_each(|number| drop(ward.good(&["assign", &format!("P-{number}"), "0"])));
+    ward.good(&["outcome", "P-1", "yes"]);
+    ward.good(&["lost", "P-2"]);
+    let refused = |words: &[&str], why: &str| {
+        let done = ward.on_device(words);
+        assert!(
+            done.code == 1 && done.err.contains(why) && done.err.contains("nothing changed"),
+            "{done:?}"
+        );
+        assert!(!done.out.contains("recorded for"), "{done:?}");
+    };
+    refused(&["outcome", "P-1", "no"], "patient P-1: already recorded at 20");
+    refused(&["outcome", "P-2", "no"], "patient P-2: already recorded at 20");
+    refused(&["lost", "P-1"], "patient P-1: already recorded at 20");
+    let again = json(&ward.on_device(&["outcome", "P-1", "no", "--json"]).out);
+    assert_eq!(again["error"], "refused");
+    assert!(again["message"].as_str().unwrap().contains("already recorded at"), "{again}");
+    // Another log does not know of it, but the device's count of resolved patients does not grow.
+    refused(&["outcome", "#1", "no", "--log", "other.jsonl"], "patient number 1: already recorded");
+    ward.good(&["close", "--yes", "--key-file", "key"]);
+    refused(&["outcome", "P-3", "yes"], "patient P-3: the trial is closed");
+    let log = ward.file("data/equipoise/logs/early-walking-after-hip-surgery.jsonl");
+    let log = std::fs::read_to_string(log).unwrap();
+    assert_eq!(log.matches("\"event\":\"outcome\"").count(), 1, "{log}");
+    assert_eq!(log.matches("\"event\":\"lost\"").count(), 1, "{log}");
+}
+
+/// A code in another case is the same patient; the trial file's pattern and check digit are held to
+/// before anything is asked.
+#[test]
+fn codes_follow_the_trial_file() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    let rule = "code = \"P-[0-9]{4}\"\ncode-check = \"damm\"\ntitle = \"Early";
+    ward.provision(&[("title = \"Early", rule)]);
+    let refused = |words: &[&str], code: i32, why: &str| {
+        let done = ward.on_device(words);
+        assert!(done.code == code && done.err.contains(why), "{done:?}");
+    };
+    refused(&["assign", "P-57", "0"], 2, "this trial's codes are like P-[0-9]{4}");
+    refused(&["assign", "P-5742", "0"], 2, "is not the damm check digit");
+    assert_eq!(json(&ward.good(&["status", "--json"]))["assigned"], 0);
+    ward.good(&["assign", " P-5724", "0"]);
+    refused(&["assign", "p-5724", "0"], 2, "this trial's codes are like");
+    ward.good(&["outcome", "p-5724 ", "yes"]);
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    ward.good(&["assign", "P-001", "0"]);
+    let again = ward.on_device(&["assign", "p-001", "0"]);
+    assert!(
+        again.code == 1 && again.err.contains("patient P-001 is already enrolled"),
+        "{again:?}"
+    );
+    assert_eq!(json(&ward.good(&["status", "--json"]))["assigned"], 1);
+}
+
+/// Escape sequences and direction marks are refused where text enters, and never written to a
+/// terminal.
+#[test]
+fn no_escape_reaches_a_terminal() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let text = std::fs::read_to_string(ward.file("trial.toml")).unwrap();
+    let bad = ["\u{1b}[2J", "a\u{202e}b", "a\u{200b}b"];
+    for (number, sign) in bad.into_iter().enumerate() {
+        let plain = |words: &[&str]| {
+            let done = ward.on_device(words);
+            assert_eq!(done.code, 2, "{done:?}");
+            assert!(done.err.contains("not allowed") || done.err.contains("allowed"), "{done:?}");
+            for bad in ['\u{1b}', '\u{202e}', '\u{200b}'] {
+                assert!(!(done.out.clone() + &done.err).contains(bad), "{words:?}: {done:?}");
+            }
+        };
+        plain(&["assign", sign, "0"]);
+        plain(&["assign", "P-1", sign]);
+        plain(&["assign", "P-1", "0", "--operator", sign]);
+        let json = serde_json::to_string(&format!("Early {sign}")).unwrap();
+        std::fs::write(
+            ward.file("bad.toml"),
+            text.replace("\"Early walking\"", &json.replace("\u{1b}", "\\u001b")),
+        )
+        .unwrap();
+        plain(&["assign", "P-1", "0", "--trial", "bad.toml"]);
+        let name = format!("{number}{sign}.toml");
+        std::fs::write(ward.file(&name), text.replace("epsilon = 1 ", "epsilon = 99 ")).unwrap();
+        plain(&["assign", "P-1", "0", "--trial", &name]);
+    }
+}
+
+/// `close` and `erase` say what will be lost and need `--yes`; reports are not overwritten.
+#[test]
+fn irrevocable_commands_need_yes() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[("patients = 4000", "patients = 6")]);
+    (1..=3).for_each(|number| drop(ward.good(&["assign", &format!("P-{number}"), "0"])));
+    ward.good(&["outcome", "P-1", "yes"]);
+    let asked = ward.on_device(&["close", "--key-file", "key"]);
+    assert_eq!(asked.code, 2, "{asked:?}");
+    for text in [
+        "Enrolled: 3 of 6",
+        "Waiting for an outcome: 2; they will count as lost",
+        "gives up 3 patients",
+        "--yes",
+    ] {
+        assert!(asked.err.contains(text), "{text}: {asked:?}");
+    }
+    let erase = ward.on_device(&["erase", "--key-file", "key"]);
+    assert!(
+        erase.code == 2 && erase.err.contains("still RUNNING") && erase.err.contains("--yes"),
+        "{erase:?}"
+    );
+    assert_eq!(json(&ward.good(&["status", "--json"]))["state"], "running");
+    ward.good(&["close", "--yes", "--key-file", "key"]);
+    assert!(
+        ward.good(&["close", "--yes", "--key-file", "key"])
+            .contains("closed before; nothing changed")
+    );
+    std::fs::write(ward.file("report.csv"), "mine").unwrap();
+    let kept = ward.on_device(&["report", "--format", "csv", "-o", "report.csv"]);
+    assert!(kept.code == 2 && kept.err.contains("exists and is not overwritten"), "{kept:?}");
+    assert_eq!(std::fs::read_to_string(ward.file("report.csv")).unwrap(), "mine");
+    let plan =
+        ["plan", "--patients", "40", "--baseline", "0.4", "--effect", "0.2", "--width", "1.9"];
+    let kept = ward.run(&[&plan[..], &["--out", "report.csv"]].concat());
+    assert!(kept.code == 2 && kept.err.contains("exists and is not overwritten"), "{kept:?}");
+    assert_eq!(std::fs::read_to_string(ward.file("report.csv")).unwrap(), "mine");
+    ward.good(&["report", "--format", "csv", "-o", "report.csv", "--force"]);
+    assert!(std::fs::read_to_string(ward.file("report.csv")).unwrap().starts_with("trial,"));
+    ward.good(&["erase", "--yes", "--key-file", "key"]);
+    let blank = ward.on_device(&["close", "--yes", "--key-file", "key"]);
+    assert!(blank.code == 1 && blank.err.contains("holds no trial"), "{blank:?}");
+}
+
+/// `status` names trial and digest, who waits and how many may, the budget, and a key that outlives
+/// an erasure.
+#[test]
+fn status_tells_everything_public() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    ward.good(&["assign", "P-1", "0"]);
+    let status = json(&ward.good(&["status", "--json"]));
+    let digest = equipoise::host::terminal::trial_file::TrialFile::example().unwrap().digest();
+    assert_eq!(status["digest"], equipoise::wire::Hex(&digest).to_string());
+    assert_eq!(status["trial"].as_str().unwrap().len(), 16);
+    assert_eq!((status["waiting"].as_u64(), status["resolved"].as_u64()), (Some(1), Some(0)));
+    assert!(status["capacity"].as_u64().unwrap() >= 128);
+    assert_eq!(status["epsilon_spent"], "1.000000");
+    let text = ward.good(&["status"]);
+    for part in [
+        "trial  ",
+        "digest",
+        "1 waiting, room for",
+        "1.000000 spent in the device's lifetime",
+        "left",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    ward.good(&["erase", "--yes", "--key-file", "key"]);
+    assert!(ward.good(&["status"]).contains("blank, a custodian's key is set"));
+}
+
+/// A report has one name a column in every format, its level, trial, counts, and an overall effect.
+#[test]
+fn report_says_what_it_rests_on() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[
+        ("patients = 4000", "patients = 40"),
+        ("\"65 or over, home\"", "\"=65 or over, home\""),
+    ]);
+    for number in 1..=40 {
+        let kind = if number % 2 == 0 { "0" } else { "2" };
+        let assigned = json(&ward.good(&["assign", &format!("P-{number}"), kind, "--json"]));
+        let y = assigned["arm"].to_string();
+        ward.good(&["outcome", &format!("P-{number}"), &y]);
+    }
+    if json(&ward.good(&["status", "--json"]))["state"] == "running" {
+        ward.good(&["close", "--yes", "--key-file", "key"]);
+    }
+    let columns = ["name", "estimate", "standard_error", "low", "high", "outcomes"];
+    let report = json(&ward.good(&["report", "--format", "json"]));
+    assert_eq!((report["level"].as_f64(), report["enrolled"].as_u64()), (Some(0.95), Some(40)));
+    for row in report["rows"].as_array().unwrap().iter().chain([&report["overall"]]) {
+        columns.iter().for_each(|name| assert!(row.get(name).is_some(), "{name}: {row}"));
+        let value = |name: &str| row[name].as_f64().unwrap();
+        let half = 1.96 * value("standard_error");
+        let (low, high) =
+            ((value("estimate") - half).max(-1.0), (value("estimate") + half).min(1.0));
+        // An estimate that was cut off at what an effect can be is not the middle of its interval.
+        if value("estimate").abs() < 1.0 {
+            assert!(
+                (value("low") - low).abs() < 1e-4 && (value("high") - high).abs() < 1e-4,
+                "{row}"
+            );
+        }
+    }
+    let trial = report["trial"].as_str().unwrap();
+    let csv = ward.good(&["report", "--format", "csv"]);
+    assert_eq!(
+        csv.lines().next(),
+        Some("trial,level,feature,name,estimate,standard_error,low,high,outcomes")
+    );
+    assert!(
+        csv.contains(&format!("{trial},0.95,2,\"'=65 or over, home\",")),
+        "a formula is text: {csv}"
+    );
+    let table = ward.good(&["report"]);
+    let header = table.lines().nth(2).unwrap();
+    assert_eq!(header.split_whitespace().collect::<Vec<_>>(), columns, "{table}");
+    for text in [
+        "95 % confidence interval",
+        "Patients enrolled: 40",
+        "(noisy)",
+        "differ because",
+        "overall",
+        trial,
+    ] {
+        assert!(table.contains(text), "{text}: {table}");
+    }
+    let svg = ward.good(&["report", "--format", "svg"]);
+    assert!(
+        svg.contains("95 % confidence interval") && svg.contains(trial) && svg.contains("overall"),
+        "{svg}"
+    );
+}
+
+/// A signed report of an earlier trial, sent again by something on the line, is refused: the same
+/// board, key and trial file, but another id.
+#[test]
+fn replayed_report_is_refused() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[("patients = 4000", "patients = 4")]);
+    let trial_id = || json(&ward.good(&["status", "--json"]))["trial"].as_str().unwrap().to_owned();
+    let enrol_and_close = || {
+        for number in 1..=4 {
+            ward.good(&[
+                "assign",
+                &format!("P-{number}"),
+                "0",
+                "--log",
+                &format!("{}.jsonl", trial_id()),
+            ]);
+        }
+        ward.good(&["close", "--yes", "--key-file", "key"]);
+    };
+    let relay = Relay::between(&ward.file("relay"), &ward.port());
+    let report = |more: &[&str]| {
+        let words = ["report", "--verify", "--key-file", "key", "--port", "relay"];
+        ward.run(&[&words[..], more].concat())
+    };
+    enrol_and_close();
+    let first = trial_id();
+    let told = report(&[]);
+    assert!(told.code == 0 && told.out.contains(&first), "{told:?}");
+    ward.good(&["erase", "--yes", "--key-file", "key"]);
+    ward.good(&["provision", "trial.toml", "--key-file", "key"]);
+    enrol_and_close();
+    let second = trial_id();
+    assert_ne!(first, second);
+    relay.replay("REPORT");
+    for format in ["table", "json", "csv"] {
+        let refused = report(&["--format", format]);
+        assert_eq!(refused.code, 1, "{refused:?}");
+        let why = format!("the report is of trial {first}, the device holds trial {second}");
+        assert!(refused.err.contains(&why), "{refused:?}");
+        assert!(!refused.out.contains("the MAC is right"), "{refused:?}");
+    }
+    relay.pass();
+    let told = report(&[]);
+    assert!(told.code == 0 && told.out.contains(&second), "{told:?}");
+}
