@@ -3,9 +3,10 @@
 
 usage: client.py PORT FEATURE [OUTCOME]
 
-Written from docs/wire.md alone; needs pyserial. Before a request is sent, it is on disk, in the file
-`equipoise.pending` of the current folder. A run that finds one there, because an earlier run died or got no answer,
-sends that very line again and does nothing else. So no patient is assigned twice.
+Written from docs/wire.md alone; needs pyserial. Before a request is sent, it is on disk with the trial's id, in the
+file `equipoise.pending` of the current folder. A run that finds one there, because an earlier run died or got no
+answer, sends that very line again and does nothing else, and only to a device that holds that trial. So no patient is
+assigned twice, and no outcome goes to a patient of another trial.
 """
 import os
 import secrets
@@ -44,10 +45,10 @@ def ask(port, request, *answers):
     sys.exit(f"no answer to {request}; run again to repeat it")
 
 
-def send(port, request):
+def send(port, trial, request):
     """Sends a request that changes the trial: on disk before it is sent, off it when it is answered."""
     with open(PENDING, "w", encoding="ascii") as file:
-        file.write(request)
+        file.write(f"{trial}\n{request}")
         file.flush()
         os.fsync(file.fileno())
     patient = request.split()[1]
@@ -62,17 +63,20 @@ def main(path, feature, outcome=None):
     hello = ask(port, "HELLO", "HELLO ").split()
     if hello[:3] != ["HELLO", "equipoise", "2"] or hello[4] != "running":
         sys.exit(f"no running trial of protocol 2: {' '.join(hello)}")
+    trial = next(word for word in hello if word.startswith("trial="))
     if os.path.exists(PENDING):
         with open(PENDING, encoding="ascii") as file:
-            request = file.read()
+            asked, request = file.read().split("\n")
+        if asked != trial:
+            sys.exit(f"{PENDING} holds {request} of {asked}, the device holds {trial}; nothing was sent")
         print(f"repeating {request}")
-        send(port, request)
+        send(port, trial, request)
         return
     status = dict(word.split("=") for word in ask(port, "STATUS", "STATUS ").split()[1:])
     patient = int(status["assigned"]) + 1
-    arm = send(port, f"ASSIGN {patient} {feature} {secrets.token_hex(4)}")
+    arm = send(port, trial, f"ASSIGN {patient} {feature} {secrets.token_hex(4)}")
     if arm.startswith("ARM") and outcome is not None:
-        send(port, f"OUTCOME {patient} {outcome}")
+        send(port, trial, f"OUTCOME {patient} {outcome}")
 
 
 main(*sys.argv[1:])

@@ -1,23 +1,21 @@
-//! The terminal in tmux, with keys sent and the screen read; and a client in Python.
+//! The terminal in tmux, with keys sent and the screen read.
 //!
-//! Needs tmux and python3 with pyserial, so it is behind the feature `terminal-tests`, which `cargo
+//! Needs tmux, so it is behind the feature `terminal-tests`, which `cargo
 //! xtask test` turns on. Waiting only turns a hang into a failure; nothing passes or fails by
 //! speed.
 
+#[path = "common/relay.rs"]
+mod relay;
 #[path = "common/ward.rs"]
 mod ward;
 
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
 use std::process::{Command, Output};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use equipoise::host::terminal::link::{self, Link};
 use equipoise::host::terminal::log::{Event, Log};
 use equipoise::host::terminal::trial_file::TrialFile;
+use relay::{Fate, Relay};
 use rustix::process::{Pid, Signal, kill_process};
 use ward::{PROGRAM, Ward};
 
@@ -117,6 +115,7 @@ fn enrolment_and_outcome_by_keys() {
     screen.shows("Nobody is waiting for an outcome.");
     screen.shows("Patients 0 of 4000");
     screen.enrol("H-07/12");
+    assert!(screen.text().contains("Enter: enrol H-07/12"), "{}", screen.text());
     screen.keys(&["Enter"]);
     let arm = screen.shows("Enter when you have read it");
     assert!(
@@ -148,6 +147,16 @@ fn enrolment_and_outcome_by_keys() {
     assert!(!next.contains("H-07/12"), "nothing is left of the last patient: {next}");
     screen.keys(&["Escape"]);
     screen.shows("Nobody is waiting");
+    screen.enrol("H-08/12");
+    screen.keys(&["Enter"]);
+    screen.shows("Enter when you have read it");
+    screen.keys(&["Enter"]);
+    screen.shows("> H-08/12");
+    screen.keys(&["l"]);
+    let lost = screen.shows("Patient H-08/12, number 2: the outcome will never come");
+    assert!(lost.contains("Enter: record LOST") && !lost.contains("yes"), "{lost}");
+    screen.keys(&["Enter"]);
+    screen.shows("Recorded for patient H-08/12, number 2");
     screen.keys(&["q"]);
     screen.shows("left with 0");
     let log = log(&ward);
@@ -160,73 +169,14 @@ fn enrolment_and_outcome_by_keys() {
     assert!(!log.contains("OUTCOME"), "not even the request: {log}");
 }
 
-/// A line between terminal and device that can be made to lose everything the device says from the
-/// first `ASSIGN` on.
-struct Cable {
-    path: PathBuf,
-    cut: Arc<AtomicBool>,
-    /// The device has answered an `ASSIGN`, and nobody heard it.
-    unheard: Receiver<()>,
-}
-
-impl Drop for Cable {
-    fn drop(&mut self) {
-        self.cut.store(true, Ordering::SeqCst);
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
-
-impl Cable {
-    fn plug(ward: &Ward, loses: bool) -> Self {
-        let path = ward.file("cable");
-        let listener = UnixListener::bind(&path).unwrap();
-        let (cut, port) = (Arc::new(AtomicBool::new(false)), PathBuf::from(ward.port()));
-        let (tell, unheard) = channel();
-        let end = Arc::clone(&cut);
-        std::thread::spawn(move || {
-            for terminal in listener.incoming() {
-                if let Ok(device) = link::open(&port) {
-                    carry(terminal.unwrap(), device, loses, &end, &tell);
-                }
-                if end.load(Ordering::SeqCst) {
-                    return;
-                }
-            }
-        });
-        Self { path, cut, unheard }
-    }
-}
-
-/// Carries bytes both ways until one side is gone.
-fn carry(
-    mut terminal: UnixStream,
-    mut device: Box<dyn Link>,
-    loses: bool,
-    end: &AtomicBool,
-    tell: &Sender<()>,
-) {
-    let (mut bytes, mut lost) = ([0; 256], false);
-    while !end.load(Ordering::SeqCst) {
-        let turn = Duration::from_millis(5);
-        let Ok(count) = Link::receive(&mut terminal, &mut bytes, turn) else { return };
-        lost |= loses && bytes[..count].windows(6).any(|word| word == b"ASSIGN");
-        let Ok(()) = device.send(&bytes[..count]) else { return };
-        match device.receive(&mut bytes, turn) {
-            Ok(1..) if lost => drop(tell.send(())),
-            Ok(count) if Link::send(&mut terminal, &bytes[..count]).is_ok() => {}
-            _ => return,
-        }
-    }
-}
-
 /// A terminal whose device has decided and stored the arm of P-1, which nobody has heard.
-fn unheard(ward: &Ward) -> (Screen, Cable) {
-    let cable = Cable::plug(ward, true);
+fn unheard(ward: &Ward) -> (Screen, Relay) {
+    let cable = Relay::between(&ward.file("cable"), &ward.port(), Some(Fate::Lose("ASSIGN")));
     let screen = Screen::run(ward, &["terminal", "--port", "cable", "--log", "ward.jsonl"], &[]);
     screen.shows("Patients 0 of 4000");
     screen.enrol("P-1");
     screen.keys(&["Enter"]);
-    cable.unheard.recv_timeout(PATIENCE).expect("the device answers");
+    cable.wait_for_loss();
     (screen, cable)
 }
 
@@ -244,7 +194,7 @@ fn unplugged_device_gives_one_arm() {
     assert!(unplugged.contains("Asking the device for the arm of patient P-1"), "{unplugged}");
     let _device = ward.device();
     assert!(ward.good(&["status", "--json"]).contains("\"assigned\":1,"), "it had been assigned");
-    let _cable = Cable::plug(&ward, false);
+    let _cable = Relay::between(&ward.file("cable"), &ward.port(), None);
     let arm = screen.shows("Enter when you have read it");
     assert!(arm.contains("Patient P-1, number 1"), "{arm}");
     screen.keys(&["Enter"]);
@@ -432,42 +382,4 @@ fn program_alone_goes_on() {
     let screen = Screen::run(&ward, &["--flash", "mine"], &[]);
     screen.shows("> P-1");
     screen.shows("Patients 1 of 4000");
-}
-
-/// The first Python that has pyserial.
-fn python() -> &'static str {
-    let with_serial = |python: &&str| {
-        let output = Command::new(python).args(["-c", "import serial"]).output();
-        output.is_ok_and(|output| output.status.success())
-    };
-    let found = ["python3", "/usr/bin/python3"].into_iter().find(with_serial);
-    found.unwrap_or_else(|| {
-        panic!("python3 with pyserial is needed (apt-get install python3-serial)")
-    })
-}
-
-/// A small client in Python enrols and records an outcome.
-#[test]
-fn python_client() {
-    let ward = Ward::new();
-    let _device = ward.device();
-    ward.provision(&[]);
-    let client = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/client.py");
-    let run = |words: &[&str]| {
-        let output = Command::new(python())
-            .arg(client)
-            .arg(ward.port())
-            .args(words)
-            .current_dir(ward.path())
-            .output()
-            .unwrap();
-        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
-    };
-    let first = run(&["2", "1"]);
-    assert!(["ARM 1 0\nOK 1\n", "ARM 1 1\nOK 1\n"].contains(&first.as_str()), "{first}");
-    let second = run(&["3"]);
-    assert!(second.starts_with("ARM 2 "), "{second}");
-    assert!(run(&["4"]).starts_with("ERR feature"), "there are four kinds, 0 to 3");
-    let status = ward.good(&["status", "--json"]);
-    assert!(status.contains("\"assigned\":2,") && status.contains("\"waiting\":1"), "{status}");
 }

@@ -6,7 +6,7 @@ mod relay;
 #[path = "common/ward.rs"]
 mod ward;
 
-use relay::Relay;
+use relay::{Fate, Relay};
 use ward::{Ward, json};
 
 /// A trial file with swapped arms, or of another trial of the same size, is refused; the message
@@ -334,7 +334,7 @@ fn replayed_report_is_refused() {
         }
         ward.good(&["close", "--yes", "--key-file", "key"]);
     };
-    let relay = Relay::between(&ward.file("relay"), &ward.port());
+    let relay = Relay::between(&ward.file("relay"), &ward.port(), None);
     let report = |more: &[&str]| {
         let words = ["report", "--verify", "--key-file", "key", "--port", "relay"];
         ward.run(&[&words[..], more].concat())
@@ -348,7 +348,7 @@ fn replayed_report_is_refused() {
     enrol_and_close();
     let second = trial_id();
     assert_ne!(first, second);
-    relay.replay("REPORT");
+    relay.change(Some(Fate::Replay("REPORT")));
     for format in ["table", "json", "csv"] {
         let refused = report(&["--format", format]);
         assert_eq!(refused.code, 1, "{refused:?}");
@@ -356,7 +356,86 @@ fn replayed_report_is_refused() {
         assert!(refused.err.contains(&why), "{refused:?}");
         assert!(!refused.out.contains("the MAC is right"), "{refused:?}");
     }
-    relay.pass();
+    relay.change(None);
     let told = report(&[]);
     assert!(told.code == 0 && told.out.contains(&second), "{told:?}");
+}
+
+/// The device keeps the kind of patient it was first asked for. A repeat with another kind is
+/// noticed by the terminal, which says both and changes nothing.
+#[test]
+fn repeat_with_another_kind_is_told() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let relay = Relay::between(&ward.file("relay"), &ward.port(), Some(Fate::Lose("ASSIGN")));
+    let lost = ward.run(&["assign", "P-1", "0", "--port", "relay", "--log", "ward.jsonl"]);
+    assert_eq!(lost.code, 3, "{lost:?}");
+    drop(relay);
+    let told = ward.on_device(&["assign", "P-1", "2", "--log", "ward.jsonl"]);
+    let kinds = "enrolled as \"under 65, home\", as first asked for, not as \"65 or over, home\"";
+    assert!(told.code == 1 && told.err.contains(kinds), "{told:?}");
+    assert!(told.err.contains("nothing changed"), "{told:?}");
+    assert_eq!(json(&ward.good(&["status", "--json"]))["assigned"], 1);
+    let shown = json(&ward.run(&["show", "P-1", "--json", "--log", "ward.jsonl"]).out);
+    assert_eq!(shown["feature"], 0, "{shown}");
+}
+
+/// Somebody without the key can enrol and lose every patient, but not end the trial. What they did
+/// is in the log and in the count of resolved patients.
+#[test]
+fn closing_needs_the_custodian() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[("patients = 4000", "patients = 8")]);
+    for number in 1..=8 {
+        let code = format!("P-{number}");
+        ward.good(&["assign", &code, "0", "--log", "ward.jsonl"]);
+        let lost = json(&ward.good(&["lost", &code, "--json", "--log", "ward.jsonl"]));
+        assert_eq!(lost["closed"], false);
+    }
+    let status = json(&ward.good(&["status", "--json"]));
+    assert_eq!((&status["state"], &status["resolved"]), (&"running".into(), &8.into()));
+    let log = std::fs::read_to_string(ward.file("ward.jsonl")).unwrap();
+    assert_eq!(log.matches("\"event\":\"lost\"").count(), 8, "{log}");
+    ward.good(&["close", "--yes", "--key-file", "key"]);
+    assert_eq!(json(&ward.good(&["status", "--json"]))["state"], "closed");
+}
+
+/// A trial whose plan says `close = "auto"` ends with its last outcome, and says so.
+#[test]
+fn trial_that_closes_by_itself_says_so() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[("patients = 4000", "close = \"auto\"\npatients = 3")]);
+    (1..=3).for_each(|number| drop(ward.good(&["assign", &format!("P-{number}"), "0"])));
+    let first = ward.good(&["outcome", "P-1", "yes"]);
+    assert!(!first.contains("closed"), "{first}");
+    let second = json(&ward.good(&["lost", "P-2", "--json"]));
+    assert_eq!(second["closed"], false);
+    let last = ward.good(&["outcome", "P-3", "no"]);
+    assert!(last.contains("that was the last outcome: the trial is closed"), "{last}");
+    assert_eq!(json(&ward.good(&["status", "--json"]))["state"], "closed");
+    ward.good(&["report", "--verify", "--key-file", "key"]);
+}
+
+/// A key is not sent to a port that another user owns. Only root can make such a port, so others
+/// try one that root has given away: none, and the rule itself is tested in `os/unix.rs`.
+#[test]
+fn key_is_not_sent_to_a_port_of_another_user() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    let relay = Relay::between(&ward.file("relay"), &ward.port(), None);
+    std::fs::write(ward.file("trial.toml"), equipoise::host::terminal::trial_file::EXAMPLE)
+        .unwrap();
+    assert_eq!(ward.run(&["keygen", "key"]).code, 0);
+    let words = ["provision", "trial.toml", "--key-file", "key", "--port", "relay"];
+    if std::os::unix::fs::chown(ward.file("relay"), Some(12_345), None).is_ok() {
+        let refused = ward.run(&words);
+        assert!(refused.code == 3 && refused.err.contains("12345"), "{refused:?}");
+        assert!(relay.has_passed("HELLO") && !relay.has_passed("KEY"));
+        std::os::unix::fs::chown(ward.file("relay"), Some(0), None).unwrap();
+    }
+    let begun = ward.run(&words);
+    assert!(begun.code == 0 && relay.has_passed("KEY"), "{begun:?}");
 }

@@ -1,19 +1,40 @@
-//! A line between terminal and device that records what passes, and can send an earlier answer
-//! again.
+//! A line between terminal and device that records what passes, and can lose answers, give wrong
+//! ones or send earlier ones again.
+#![allow(dead_code, reason = "each test file uses the part it needs")]
 
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use equipoise::host::terminal::link::{self, Link};
+use equipoise::wire::checksum;
+
+/// What happens to the requests that begin with a word.
+#[derive(Clone)]
+pub enum Fate {
+    /// They reach the device; from then on nobody hears what it says.
+    Lose(&'static str),
+    /// They get the answer to the first such request, and never reach the device.
+    Replay(&'static str),
+    /// The first one gets this answer and never reaches the device.
+    Answer(&'static str, &'static str),
+}
+
+impl Fate {
+    fn meets(&self, request: &[u8]) -> bool {
+        let (Self::Lose(word) | Self::Replay(word) | Self::Answer(word, _)) = self;
+        request.trim_ascii_start().starts_with(word.as_bytes())
+    }
+}
 
 #[derive(Default)]
 struct State {
     /// Every request with the bytes of its answer, in order.
     passed: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Requests that begin with this get the first answer that passed.
-    replayed: Option<&'static str>,
+    fate: Option<Fate>,
+    carries: bool,
     end: bool,
 }
 
@@ -21,69 +42,108 @@ struct State {
 pub struct Relay {
     path: PathBuf,
     state: Arc<Mutex<State>>,
+    lost: Receiver<()>,
 }
 
 impl Drop for Relay {
     fn drop(&mut self) {
         self.state.lock().unwrap().end = true;
         let _ = std::fs::remove_file(&self.path);
+        // The device's line is free again when the last terminal's bytes are no longer carried.
+        while self.state.lock().unwrap().carries {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 
 impl Relay {
     /// Terminals open the socket `path`; each is joined to the device at `port`.
-    pub fn between(path: &Path, port: &str) -> Self {
+    pub fn between(path: &Path, port: &str, fate: Option<Fate>) -> Self {
         let listener = UnixListener::bind(path).unwrap();
-        let (state, port) = (Arc::new(Mutex::new(State::default())), PathBuf::from(port));
-        let shared = Arc::clone(&state);
+        let state = State { fate, ..State::default() };
+        let (state, port) = (Arc::new(Mutex::new(state)), PathBuf::from(port));
+        let (shared, (tell, lost)) = (Arc::clone(&state), channel());
         std::thread::spawn(move || {
             for terminal in listener.incoming() {
                 if let Ok(device) = link::open(&port) {
-                    carry(terminal.unwrap(), device, &shared);
+                    shared.lock().unwrap().carries = true;
+                    carry(terminal.unwrap(), device, &shared, &tell);
+                    shared.lock().unwrap().carries = false;
+                }
+                if shared.lock().unwrap().end {
+                    return;
                 }
             }
         });
-        Self { path: path.to_owned(), state }
+        Self { path: path.to_owned(), state, lost }
     }
 
-    /// From now on requests that begin with this word get the answer to the first such request.
-    pub fn replay(&self, word: &'static str) {
-        self.state.lock().unwrap().replayed = Some(word);
+    /// Another fate from now on.
+    pub fn change(&self, fate: Option<Fate>) {
+        self.state.lock().unwrap().fate = fate;
     }
 
-    /// From now on everything passes.
-    pub fn pass(&self) {
-        self.state.lock().unwrap().replayed = None;
+    /// Waits until the device has given an answer that nobody heard.
+    #[track_caller]
+    pub fn wait_for_loss(&self) {
+        self.lost.recv_timeout(Duration::from_secs(60)).expect("the device answers");
+    }
+
+    /// Whether a request that begins with this word has reached the device.
+    pub fn has_passed(&self, word: &str) -> bool {
+        let state = self.state.lock().unwrap();
+        state.passed.iter().any(|(line, _)| line.trim_ascii_start().starts_with(word.as_bytes()))
+    }
+}
+
+impl State {
+    /// What the terminal hears at once, if the request is not for the device.
+    fn answer(&mut self, request: &[u8]) -> Option<Vec<u8>> {
+        match self.fate.clone().filter(|fate| fate.meets(request))? {
+            Fate::Lose(_) => None,
+            fate @ Fate::Replay(_) => {
+                let first = self.passed.iter().find(|(line, _)| fate.meets(line));
+                first.map(|(_, answer)| answer.clone())
+            }
+            Fate::Answer(_, text) => {
+                self.fate = None;
+                Some(format!("{text}*{:04X}\n", checksum(text.as_bytes())).into_bytes())
+            }
+        }
     }
 }
 
 /// Carries bytes both ways until one side is gone.
-fn carry(mut terminal: UnixStream, mut device: Box<dyn Link>, state: &Mutex<State>) {
-    let (mut bytes, turn) = ([0; 512], Duration::from_millis(5));
+fn carry(
+    mut terminal: UnixStream,
+    mut device: Box<dyn Link>,
+    state: &Mutex<State>,
+    tell: &Sender<()>,
+) {
+    let (mut bytes, mut deaf, turn) = ([0; 512], false, Duration::from_millis(5));
     loop {
         let Ok(count) = Link::receive(&mut terminal, &mut bytes, turn) else { return };
-        let answer = {
+        if count > 0 {
             let mut state = state.lock().unwrap();
-            if state.end {
-                return;
+            if let Some(answer) = state.answer(&bytes[..count]) {
+                let Ok(()) = Link::send(&mut terminal, &answer) else { return };
+                continue;
             }
-            let request = &bytes[..count];
-            let begins =
-                |line: &[u8]| state.replayed.is_some_and(|word| line.starts_with(word.as_bytes()));
-            let old = state.passed.iter().find(|(line, _)| begins(line));
-            let answer = old.filter(|_| begins(request)).map(|(_, answer)| answer.clone());
-            if answer.is_none() && count > 0 {
-                state.passed.push((request.to_vec(), Vec::new()));
-            }
-            answer
-        };
-        if let Some(answer) = answer {
-            let Ok(()) = Link::send(&mut terminal, &answer) else { return };
-            continue;
+            let loses = |fate: &Fate| matches!(fate, Fate::Lose(_)) && fate.meets(&bytes[..count]);
+            deaf |= state.fate.as_ref().is_some_and(loses);
+            state.passed.push((bytes[..count].to_vec(), Vec::new()));
         }
         let Ok(()) = device.send(&bytes[..count]) else { return };
         let Ok(count) = device.receive(&mut bytes, turn) else { return };
-        if let Some((_, answer)) = state.lock().unwrap().passed.last_mut() {
+        let mut state = state.lock().unwrap();
+        if state.end {
+            return;
+        }
+        if deaf && count > 0 {
+            let _ = tell.send(());
+            continue;
+        }
+        if let Some((_, answer)) = state.passed.last_mut() {
             answer.extend_from_slice(&bytes[..count]);
         }
         let Ok(()) = Link::send(&mut terminal, &bytes[..count]) else { return };
