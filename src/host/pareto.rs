@@ -176,12 +176,12 @@ pub fn floors(instance: &Instance, scale: u16) -> [f64; 2] {
 #[must_use]
 pub fn csv(measured: &[Measured]) -> String {
     let mut text =
-        "series,value,regret,regret_se,mse,mse_se,max_mse,product,product_se,bias,coverage,excludes_0,excludes_0_se,wrong_side,any_error,plan\n".to_owned();
+        "series,value,regret,regret_se,mse,mse_se,max_mse,product,product_se,bias,coverage,excludes_0,excludes_0_se,wrong_side,any_error,plan,wrong_side_se,any_error_se,overall_excludes_0,overall_excludes_0_se,overall_coverage,overall_coverage_se\n".to_owned();
     for Measured { point: Planned { series, value, scenario }, summary: s } in measured {
         let some = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
         let _ = writeln!(
             text,
-            "{series},{value},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{series},{value},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             s.regret.mean,
             s.regret.error,
             some(s.mse.map(|f| f.mean)),
@@ -193,9 +193,15 @@ pub fn csv(measured: &[Measured]) -> String {
             some(s.coverage.map(|f| f.mean)),
             some(s.excludes_0.map(|f| f.mean)),
             some(s.excludes_0.map(|f| f.error)),
-            some(s.wrong_side),
-            s.any_error,
-            scenario.plan
+            some(s.wrong_side.map(|f| f.mean)),
+            s.any_error.mean,
+            scenario.plan,
+            some(s.wrong_side.map(|f| f.error)),
+            s.any_error.error,
+            some(s.overall_excludes_0.map(|f| f.mean)),
+            some(s.overall_excludes_0.map(|f| f.error)),
+            some(s.overall_coverage.map(|f| f.mean)),
+            some(s.overall_coverage.map(|f| f.error)),
         );
     }
     text

@@ -93,7 +93,8 @@ enum Command {
     Pareto(charts::ParetoArgs),
     /// Compare the errors of the estimates with the normal law
     Normality(charts::NormalityArgs),
-    /// Find the least epsilon, and an alpha, for a wanted width or share; write the trial file
+    /// Find the patients, effect, epsilon or alpha for a wanted power, width, share or regret; write
+    /// the trial file
     Plan(plan::PlannerArgs),
     /// Check the log of a terminal
     #[command(subcommand)]

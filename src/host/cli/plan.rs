@@ -1,172 +1,314 @@
 //! `equipoise plan`.
 
 use crate::prelude::*;
-use std::fmt::Write;
-use std::ops::Range;
+use std::io::IsTerminal;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::error::CliError;
-use super::values::{arrivals, finite, ratio, share};
+use super::values::{arrivals, ratio, share};
 use crate::host::output::{check_file, say, write_file};
-use crate::host::planner::{self, Wish};
+use crate::host::planner::board::Board;
+use crate::host::planner::compare::compare;
+use crate::host::planner::describe::describe;
+use crate::host::planner::trial_file::Words;
+use crate::host::planner::verdict::{out_of_reach, refusal};
+use crate::host::planner::{Given, Meter, Question, Target, Wish};
 use crate::host::simulate::{Arrivals, Delay, Instance, Lost, Scenario, SimulateError};
-use crate::host::terminal::trial_file::TrialFile;
-use crate::plan::{Close, Design, MAX_FEATURES, MAX_PATIENTS, Parameters, Plan, Ratio};
+use crate::host::terminal::due::Due;
+use crate::plan::{Design, Plan, Ratio};
 
 /// `equipoise plan`
 #[derive(Clone, Debug, clap::Args)]
 pub struct PlannerArgs {
     /// Kinds of patient, 1..=64
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_FEATURES)))]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     features: u8,
-    /// Patients of the trial, 2..=10000000
-    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=i64::from(MAX_PATIENTS)))]
-    patients: u32,
+    /// Patients of the trial; found if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000_000))]
+    patients: Option<u32>,
     /// Mean outcome (0 to 1) under arm 0
     #[arg(long, value_name = "P", value_parser = share)]
     baseline: f64,
-    /// What arm 1 adds to it, or takes away
-    #[arg(long, value_name = "D", allow_negative_numbers = true, value_parser = finite)]
-    effect: f64,
+    /// What arm 1 adds to it, or takes away; the smallest that can be seen if not given
+    #[arg(long, value_name = "D", allow_hyphen_values = true, value_parser = effect)]
+    effect: Option<f64>,
+    /// Privacy loss of one patient, 1/1000..=20; the least that is enough if not given
+    #[arg(long, value_name = "E", value_parser = ratio)]
+    epsilon: Option<Ratio>,
+    /// 0: best estimate, 1: most patients on the better arm; found if not given
+    #[arg(long, value_name = "A", value_parser = ratio)]
+    alpha: Option<Ratio>,
+    /// Wanted: this share of the 95 % intervals excludes 0
+    #[arg(long, value_name = "P", value_parser = power)]
+    power: Option<f64>,
     /// Wanted: 95 % intervals of at most this mean width
-    #[arg(long, value_name = "W", value_parser = width, required_unless_present = "better")]
+    #[arg(long, value_name = "W", value_parser = width)]
     width: Option<f64>,
     /// Wanted: at least this share of the patients on the better arm
     #[arg(long, value_name = "S", value_parser = better)]
     better: Option<f64>,
+    /// Wanted: at most this many outcomes lost in a trial, and the best estimate with it
+    #[arg(long, value_name = "R", value_parser = positive, requires = "patients")]
+    regret: Option<f64>,
+    /// Whose intervals are meant by power and width
+    #[arg(long, value_name = "WHOSE", default_value = "feature", value_parser = target())]
+    of: Target,
+    /// The design
+    #[arg(long, default_value = "interim", value_parser = design())]
+    design: Design,
     /// Two-sided level at which a look lets a feature leave the fair coin
     #[arg(long, default_value = "1/20", value_parser = ratio)]
     beta: Ratio,
-    /// Largest outcome; 1 is yes/no
+    /// Largest outcome, 1..=65535; 1 is yes/no
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     scale: u16,
-    /// Features of the patients: uniform, `zipf[:S]`, `seasonal[:PATIENTS_A_DAY]`, shares:W,W,..,
-    /// or a file of feature numbers
+    /// Planned reports in the second half, 0..=8
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=8))]
+    reports: u8,
+    /// Features of the patients: uniform, `zipf[:S]`, `seasonal[:PATIENTS_A_DAY]`, shares:W,W,..
     #[arg(long, default_value = "uniform", value_parser = arrivals)]
     arrivals: Arrivals,
     /// Outcomes come this many patients late: D, or A..B
     #[arg(long, default_value = "0", value_parser = Delay::parse)]
     delay: Delay,
+    /// Outcomes come this long after the enrolment, as "14 days"; with --per-day instead of --delay
+    #[arg(long, value_name = "TIME", requires = "per_day", conflicts_with = "delay")]
+    follow_up: Option<Due>,
+    /// Patients enrolled a day
+    #[arg(long, value_name = "N", requires = "follow_up")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    per_day: Option<u32>,
+    /// The board that must have room for the patients who wait: v1 or v2
+    #[arg(long, default_value = "v1", value_parser = board())]
+    board: Board,
     /// Share of outcomes that never come: P, or P0,P1 by arm
     #[arg(long, default_value = "0", value_parser = Lost::parse)]
     lost: Lost,
-    /// All randomness of the simulations comes from it
+    /// All randomness of the search comes from it; the figures shown come from the next one
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Where to write the trial file
     #[arg(long, value_name = "TRIAL.toml")]
     out: Option<String>,
-    /// Overwrite the file if it exists
-    #[arg(long, requires = "out")]
+    /// Overwrite files that exist
+    #[arg(long)]
     force: bool,
     /// Name of the trial
     #[arg(long, default_value = "A trial")]
     title: String,
     /// Names of the arms, by a comma
-    #[arg(long, default_value = "Arm 0,Arm 1")]
-    arms: String,
+    #[arg(long, default_value = "Arm 0,Arm 1", value_delimiter = ',')]
+    arms: Vec<String>,
     /// Names of the features, by commas; numbers if not given
-    #[arg(long)]
-    names: Option<String>,
+    #[arg(long, value_delimiter = ',')]
+    names: Vec<String>,
     /// What is asked about a patient
     #[arg(long, default_value = "Outcome good?")]
     question: String,
 }
 
-fn width(text: &str) -> Result<f64, String> {
-    within(text, f64::MIN_POSITIVE..2.0, "above 0, below 2")
-}
-
-fn better(text: &str) -> Result<f64, String> {
-    within(text, 0.5..1.0, "at least 0.5, below 1")
-}
-
-fn within(text: &str, range: Range<f64>, allowed: &str) -> Result<f64, String> {
-    let value = finite(text).ok().filter(|value| range.contains(value));
+fn number(text: &str, allowed: &str, good: impl FnOnce(f64) -> bool) -> Result<f64, String> {
+    let value = text.trim().parse::<f64>().ok().filter(|value| value.is_finite() && good(*value));
     value.ok_or_else(|| format!("allowed {allowed}"))
 }
 
-impl PlannerArgs {
-    fn base(&self) -> Result<Scenario, SimulateError> {
-        let plan = Plan::new(Parameters {
-            design: Design::Interim,
-            features: self.features,
-            patients: self.patients,
-            scale: self.scale,
-            alpha: Ratio::QUARTER,
-            epsilon: Ratio::ONE,
-            beta: self.beta,
-            reports: 0,
-            close: Close::Custodian,
-        })?;
-        let (baseline, effect) = (self.baseline, self.effect);
-        if effect == 0.0 || !(0.0..=1.0).contains(&(baseline + effect)) {
-            let allowed = "not 0, and baseline + effect in 0..=1";
-            return Err(SimulateError::value("effect", effect, allowed));
-        }
-        let instance = Instance::same(plan.features(), baseline, baseline + effect);
-        let mut base = Scenario::new(plan, instance, planner::runs(&plan), self.seed);
-        base.world.arrivals = self.arrivals.clone();
-        (base.world.delay, base.world.lost) = (self.delay, self.lost);
-        base.check().map(|()| base)
-    }
+fn effect(text: &str) -> Result<f64, String> {
+    number(text, "not 0, and baseline + effect in 0..=1", |x| x != 0.0 && x.abs() <= 1.0)
+}
 
-    /// The trial file of a plan.
-    fn trial_file(&self, plan: &Plan) -> Result<String, CliError> {
-        let quoted = |text: &str| toml::Value::String(text.trim().into()).to_string();
-        let list =
-            |names: Vec<String>| names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(", ");
-        let split = |names: &str| names.split(',').map(String::from).collect::<Vec<_>>();
-        let names = match &self.names {
-            Some(names) => split(names),
-            None => (0..plan.features()).map(|j| format!("feature {j}")).collect(),
-        };
-        let labels = if plan.scale() == 1 { "labels = [\"no\", \"yes\"]\n" } else { "" };
-        let text = format!(
-            "title = {}\narms = [{}]\nfeatures = [{}]\n\n[plan]\ndesign = \"{}\"\nfeatures = {}\npatients = {}\nscale = {}\n\
-             alpha = \"{}\"\nepsilon = \"{}\"\nbeta = \"{}\"\nreports = {}\n\n[outcome]\nquestion = {}\n{labels}",
-            quoted(&self.title),
-            list(split(&self.arms)),
-            list(names),
-            plan.design(),
-            plan.features(),
-            plan.patients(),
-            plan.scale(),
-            plan.alpha(),
-            plan.epsilon(),
-            plan.beta(),
-            plan.reports(),
-            quoted(&self.question),
-        );
-        // What is written must be taken by `provision`: a bad name is found here, not at the
-        // bedside.
-        TrialFile::parse(self.out.as_deref().unwrap_or("TRIAL.toml"), &text)?;
-        Ok(text)
+fn power(text: &str) -> Result<f64, String> {
+    number(text, "at least 0.1, at most 0.999", |x| (0.1..=0.999).contains(&x))
+}
+
+fn width(text: &str) -> Result<f64, String> {
+    number(text, "above 0, below 2", |x| x > 0.0 && x < 2.0)
+}
+
+fn better(text: &str) -> Result<f64, String> {
+    number(text, "at least 0.5, below 1", |x| (0.5..1.0).contains(&x))
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    number(text, "above 0", |x| x > 0.0)
+}
+
+fn target() -> impl TypedValueParser<Value = Target> {
+    PossibleValuesParser::new(["feature", "overall"])
+        .map(|name| if name == "overall" { Target::Overall } else { Target::Feature })
+}
+
+fn board() -> impl TypedValueParser<Value = Board> {
+    let named = |name: String| Board::ALL.into_iter().find(|board| board.name() == name);
+    PossibleValuesParser::new(Board::ALL.map(Board::name))
+        .map(move |name| named(name).unwrap_or(Board::V1))
+}
+
+fn design() -> impl TypedValueParser<Value = Design> {
+    let names = [Design::Interim, Design::Uniform].map(Design::name);
+    PossibleValuesParser::new(names)
+        .map(|name| if name == Design::Uniform.name() { Design::Uniform } else { Design::Interim })
+}
+
+/// A bar on standard error with the time left of the simulations begun so far.
+struct Bar(ProgressBar);
+
+impl Bar {
+    fn new() -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let style = "{bar:40} {human_pos} of {human_len} patients so far, {per_sec}, {eta} left";
+        let style =
+            ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
+        Self(ProgressBar::new(0).with_style(style))
     }
 }
 
-/// Finds the plan and writes its trial file.
+impl Meter for Bar {
+    fn begin(&self, patients: u64) {
+        self.0.inc_length(patients);
+    }
+
+    fn done(&self, patients: u64) {
+        self.0.inc(patients);
+    }
+}
+
+impl PlannerArgs {
+    /// Patients who wait at a time, as a delay.
+    fn delay(&self) -> Result<Delay, CliError> {
+        let (Some(due), Some(per_day)) = (&self.follow_up, self.per_day) else {
+            return Ok(self.delay);
+        };
+        let patients = (f64::from(per_day) * due.days()).ceil() as u32;
+        // More than a simulation can hold fits no board either.
+        Ok(Delay::fixed(patients))
+    }
+
+    fn check(&self) -> Result<(), CliError> {
+        if let Some(effect) = self.effect {
+            if !(0.0..=1.0).contains(&(self.baseline + effect)) {
+                return Err(CliError::usage(format!(
+                    "effect={effect} allowed not 0, and baseline + effect in 0..=1"
+                )));
+            }
+        }
+        let missing: Vec<&str> = [
+            (self.patients.is_none(), "--patients"),
+            (self.effect.is_none(), "--effect"),
+            (self.epsilon.is_none(), "--epsilon"),
+        ]
+        .into_iter()
+        .filter_map(|(missing, name)| missing.then_some(name))
+        .collect();
+        let wish = self.wish();
+        if missing.len() > 1 {
+            return Err(CliError::usage(format!(
+                "{} are not given: one of them can be found, not several",
+                missing.join(" and ")
+            )));
+        }
+        if !wish.measures() && !wish.cares() && !missing.is_empty() {
+            return Err(CliError::usage(format!(
+                "{} is to be found: say what is wanted, with --power, --width, --better or --regret",
+                missing.join("")
+            )));
+        }
+        if self.effect.is_none() && wish.power.is_none() {
+            return Err(CliError::usage("--effect is to be found: --power says for which power"));
+        }
+        Ok(())
+    }
+
+    fn wish(&self) -> Wish {
+        Wish {
+            power: self.power,
+            width: self.width,
+            better: self.better,
+            regret: self.regret,
+            target: self.of,
+        }
+    }
+
+    fn base(&self, delay: Delay) -> Result<Scenario, SimulateError> {
+        let least = 2 * u32::from(self.features);
+        let plan = Plan::from_pairs([
+            ("design", self.design.name()),
+            ("features", &self.features.to_string()),
+            ("patients", &self.patients.unwrap_or(least).to_string()),
+            ("scale", &self.scale.to_string()),
+            ("beta", &self.beta.to_string()),
+            ("alpha", &self.alpha.map_or("1/4".into(), |alpha| alpha.to_string())),
+            ("epsilon", &self.epsilon.map_or("1".into(), |epsilon| epsilon.to_string())),
+            ("reports", &self.reports.to_string()),
+        ])?;
+        let one = self.baseline + self.effect.unwrap_or(0.0);
+        let instance = Instance::same(self.features, self.baseline, one);
+        let mut base = Scenario::new(plan, instance, 1, self.seed);
+        base.world.arrivals = self.arrivals.clone();
+        base.world.delay = delay;
+        base.world.lost = self.lost;
+        base.check().map(|()| base)
+    }
+
+    fn words(&self) -> Words {
+        Words {
+            title: self.title.clone(),
+            arms: self.arms.clone(),
+            features: self.names.clone(),
+            question: self.question.clone(),
+            more: String::new(),
+        }
+    }
+}
+
+/// Finds a plan and writes its trial file.
 ///
 /// # Errors
-/// A value that is not allowed, a file that cannot be written, or a wish that no epsilon reaches.
+/// A value that is not allowed, a file that exists or cannot be written, a plan that is refused.
 pub fn plan(args: &PlannerArgs) -> Result<(), CliError> {
+    args.check()?;
+    // Before the simulations, which take their time.
     if let Some(out) = &args.out {
         check_file(out, args.force).map_err(|error| CliError::file(out, &error))?;
     }
-    let base = args.base()?;
-    args.trial_file(&base.plan)?;
-    let wish = Wish { width: args.width, better: args.better };
-    let Some(found) = planner::find(&base, wish)? else {
-        return Err(CliError::refused(planner::out_of_reach(&base)?));
+    let delay = args.delay()?;
+    if let Some(why) = args.board.refusal(delay.to) {
+        return Err(CliError::refused(format!("don't: {why}")));
+    }
+    let base = args.base(delay)?;
+    let (words, name) = (args.words(), "TRIAL.toml");
+    words.trial_file(name, &base.plan)?;
+    let given = Given {
+        patients: args.patients,
+        effect: args.effect,
+        epsilon: args.epsilon,
+        alpha: args.alpha,
     };
-    let text = args.trial_file(&found.plan)?;
-    let mut report = planner::describe(&base, &found)?;
-    let _ = match &args.out {
+    let bar = Bar::new();
+    let question =
+        Question { base, baseline: args.baseline, given, wish: args.wish(), meter: &bar };
+    let found = question.solve()?;
+    let Some(found) = found else {
+        return Err(CliError::refused(out_of_reach(&question)?));
+    };
+    if let Some(why) = refusal(&question, &found)? {
+        return Err(CliError::refused(why));
+    }
+    let comparison = compare(&question, &found)?;
+    bar.0.finish_and_clear();
+    let mut text = describe(&question, &found, &comparison)?;
+    let scenario = question.scenario(&found.choice, crate::host::planner::search::Effort::Fine);
+    let file = words.trial_file(name, &scenario?.plan)?;
+    match &args.out {
         Some(out) => {
-            write_file(out, &text, args.force).map_err(|error| CliError::file(out, &error))?;
-            writeln!(report, "\nWritten to {out}.")
+            write_file(out, &file, args.force).map_err(|error| CliError::file(out, &error))?;
+            text += &format!("\nWritten to {out}.\n");
         }
-        None => write!(report, "\nThe trial file (--out writes it):\n\n{text}"),
-    };
-    say(&report);
+        None => text += &format!("\nThe trial file (--out writes it):\n\n{file}"),
+    }
+    say(&text);
     Ok(())
 }

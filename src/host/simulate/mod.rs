@@ -33,6 +33,7 @@ pub mod instance;
 pub mod output;
 pub mod shards;
 pub mod statistics;
+pub mod summary;
 
 use crate::prelude::*;
 use std::fmt;
@@ -45,7 +46,8 @@ pub use arrivals::Arrivals;
 pub use comparators::Comparator;
 pub use delays::{Delay, Lost};
 pub use instance::Instance;
-pub use statistics::{Figure, Summary, Sums};
+pub use statistics::Sums;
+pub use summary::{FeatureSummary, Figure, Summary};
 
 /// Most runs of one simulation; bounds the sums.
 pub const MAX_RUNS: u32 = 1_000_000;

@@ -10,7 +10,7 @@ use super::Figure;
 use super::shards::{Outcome, Shard};
 
 /// The columns of the CSV form.
-pub const COLUMNS: [&str; 36] = [
+pub const COLUMNS: [&str; 39] = [
     "design",
     "plan",
     "arrivals",
@@ -47,6 +47,9 @@ pub const COLUMNS: [&str; 36] = [
     "overall_excludes_0_se",
     "overall_coverage",
     "overall_width",
+    "wrong_side_se",
+    "any_error_se",
+    "overall_coverage_se",
 ];
 
 /// Mean patients of the rarest feature.
@@ -93,12 +96,15 @@ pub fn csv(shard: &Shard) -> String {
             some(s.coverage.map(|f| f.error)),
             some(s.excludes_0.map(|f| f.mean)),
             some(s.excludes_0.map(|f| f.error)),
-            some(s.wrong_side),
-            s.any_error.to_string(),
+            some(s.wrong_side.map(|f| f.mean)),
+            s.any_error.mean.to_string(),
             some(s.overall_excludes_0.map(|f| f.mean)),
             some(s.overall_excludes_0.map(|f| f.error)),
-            some(s.overall_coverage),
+            some(s.overall_coverage.map(|f| f.mean)),
             some(s.overall_width),
+            some(s.wrong_side.map(|f| f.error)),
+            s.any_error.error.to_string(),
+            some(s.overall_coverage.map(|f| f.error)),
         ];
         text += &cells.join(",");
         text.push('\n');
@@ -164,10 +170,10 @@ pub fn table(shard: &Shard) -> String {
         ("width of the intervals", Box::new(|o| short(o.summary.width))),
         ("features with an estimate", Box::new(|o| percent(Some(o.summary.estimates)))),
         ("intervals that exclude 0", Box::new(|o| percents(o.summary.excludes_0))),
-        ("... on the wrong side", Box::new(|o| percent(o.summary.wrong_side))),
-        ("trials with any such error", Box::new(|o| percent(Some(o.summary.any_error)))),
+        ("... on the wrong side", Box::new(|o| percents(o.summary.wrong_side))),
+        ("trials with any such error", Box::new(|o| percents(Some(o.summary.any_error)))),
         ("overall effect: excludes 0", Box::new(|o| percents(o.summary.overall_excludes_0))),
-        ("... coverage", Box::new(|o| percent(o.summary.overall_coverage))),
+        ("... coverage", Box::new(|o| percents(o.summary.overall_coverage))),
         ("... width", Box::new(|o| short(o.summary.overall_width))),
         ("decided before half", Box::new(|o| percent(Some(o.summary.dropped)))),
         ("... against the better arm", Box::new(|o| percent(Some(o.summary.wrong_drops)))),
@@ -184,6 +190,32 @@ pub fn table(shard: &Shard) -> String {
         let _ = write!(text, "{name:<31}");
         for outcome in &shard.results {
             let _ = write!(text, " {:>22}", cell(outcome));
+        }
+        text.push('\n');
+    }
+    text + &by_feature(shard)
+}
+
+/// Power of every feature: a line a feature, a column a design.
+fn by_feature(shard: &Shard) -> String {
+    let mut text = String::new();
+    let features = shard.results.iter().map(|o| o.summary.features.len()).max().unwrap_or(0);
+    if features < 2 {
+        return text;
+    }
+    text += "\nintervals that exclude 0 (where there is an effect: on the wrong side)\n";
+    for j in 0..features {
+        let effect = shard.results.iter().find_map(|o| o.summary.features.get(j)).map(|f| f.effect);
+        let effect = effect.unwrap_or(0.0);
+        let _ = write!(text, "{:<31}", format!("feature {j}, effect {effect:+.3}"));
+        for outcome in &shard.results {
+            let feature = outcome.summary.features.get(j);
+            let mut cell = percents(feature.and_then(|f| f.excludes_0));
+            if effect != 0.0 {
+                let wrong = feature.and_then(|f| f.wrong_side).map(|f| f.mean);
+                cell += &format!(" ({})", percent(wrong));
+            }
+            let _ = write!(text, " {cell:>22}");
         }
         text.push('\n');
     }

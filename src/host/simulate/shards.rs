@@ -6,7 +6,7 @@
 //! missing; anything else is refused by name.
 //!
 //! # The file
-//! One JSON object: `format` 2, `from` and `to` (the runs it holds, `to` excluded), and `results`,
+//! One JSON object: `format` 3, `from` and `to` (the runs it holds, `to` excluded), and `results`,
 //! one a design: `setup` (everything that fixes the result), `summary` (the figures) and `sums`
 //! (exact; wide integers as decimal text, in units of 2^-20 for regret and 2^-44 for errors).
 //! Members keep this order.
@@ -21,7 +21,7 @@ use crate::plan::Plan;
 use super::{Instance, Scenario, SimulateError, Summary, Sums};
 
 /// Version of the file.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// Part I of K.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

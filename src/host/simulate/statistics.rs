@@ -1,4 +1,4 @@
-//! Sums over the runs of a simulation, and their summary statistics.
+//! Sums over the runs of a simulation; [`super::summary`] makes figures of them.
 //!
 //! Every real figure of a run is rounded once to a fixed grid and summed as an integer, so sums do
 //! not depend on the order of the runs: threads and shards give the same bits as one loop. Regret
@@ -16,9 +16,9 @@ use crate::estimate::Estimate;
 use crate::prelude::*;
 
 /// One unit of regret.
-const REGRET: f64 = (1u64 << 20) as f64;
+pub(super) const REGRET: f64 = (1u64 << 20) as f64;
 /// One unit of an error, a squared error or a width.
-const ERROR: f64 = (1u64 << 44) as f64;
+pub(super) const ERROR: f64 = (1u64 << 44) as f64;
 
 /// What happened to one feature in one run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -105,9 +105,9 @@ impl FeatureSums {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Sums {
     #[serde(skip)]
-    effects: Vec<f64>,
+    pub(super) effects: Vec<f64>,
     #[serde(skip)]
-    patients: u32,
+    pub(super) patients: u32,
     /// Runs.
     pub runs: u64,
     /// Per feature.
@@ -116,11 +116,11 @@ pub struct Sums {
     pub overall: FeatureSums,
     /// Runs with an interval that excludes 0 where there is no effect, or on the wrong side of it.
     pub any_error: u64,
-    /// First moments of regret, squared error, estimates, intervals that hold the effect and
-    /// intervals that exclude 0, each summed over the features of a run; then their second
-    /// moments, the upper triangle row by row.
+    /// First moments of regret, squared error, estimates, intervals that hold the effect,
+    /// that exclude 0, and that do so on the wrong side, each summed over the features of a run;
+    /// then their second moments, the upper triangle row by row.
     #[serde(with = "digits::list")]
-    moments: [i128; MOMENTS],
+    pub(super) moments: [i128; MOMENTS],
     /// Runs in which an arm was dropped, or a feature settled before half.
     pub drops: u64,
     /// Patients to the first drop, in those.
@@ -128,66 +128,8 @@ pub struct Sums {
 }
 
 /// Figures of a run whose moments are kept.
-const KEPT: usize = 5;
-const MOMENTS: usize = KEPT + KEPT * (KEPT + 1) / 2;
-
-/// A mean and its standard error.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Figure {
-    /// The mean over runs.
-    pub mean: f64,
-    /// Its standard error.
-    pub error: f64,
-}
-
-/// The operating characteristics of a scenario. Figures that do not exist (no estimate, no drop)
-/// are absent.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Summary {
-    /// Runs behind it.
-    pub runs: u64,
-    /// Expected loss of a trial, in outcomes.
-    pub regret: Figure,
-    /// Share of the patients on the worse arm.
-    pub worse_share: f64,
-    /// Share of features and runs with an estimate.
-    pub estimates: f64,
-    /// Mean squared error over features and runs.
-    pub mse: Option<Figure>,
-    /// Mean squared error of the worst feature.
-    pub max_mse: Option<f64>,
-    /// Mean error towards the true effect.
-    pub bias: Option<f64>,
-    /// The largest mean error of a feature, in size.
-    pub max_bias: Option<f64>,
-    /// Share of 95 % intervals that hold the true effect.
-    pub coverage: Option<Figure>,
-    /// Mean width of those intervals.
-    pub width: Option<f64>,
-    /// Share of features and runs in which an arm was dropped, or that settled before half.
-    pub dropped: f64,
-    /// Share of features (with a gap) and runs in which that was the better arm.
-    pub wrong_drops: f64,
-    /// Share of runs in which any arm was dropped or any feature settled before half.
-    pub runs_with_drop: f64,
-    /// Patients to the first of these, in those runs.
-    pub first_drop: Option<f64>,
-    /// regret * MSE / M.
-    pub product: Option<Figure>,
-    /// Share of intervals that exclude 0: power, or the type I error where there is no effect.
-    pub excludes_0: Option<Figure>,
-    /// Share of intervals that exclude 0 on the wrong side.
-    pub wrong_side: Option<f64>,
-    /// Share of runs with an interval that excludes 0 where there is no effect, or on the wrong
-    /// side.
-    pub any_error: f64,
-    /// The overall effect: share of its intervals that exclude 0.
-    pub overall_excludes_0: Option<Figure>,
-    /// The overall effect: share of its intervals that hold it.
-    pub overall_coverage: Option<f64>,
-    /// The overall effect: mean width of its intervals.
-    pub overall_width: Option<f64>,
-}
+pub(super) const KEPT: usize = 6;
+pub(super) const MOMENTS: usize = KEPT + KEPT * (KEPT + 1) / 2;
 
 fn on_grid(value: f64, unit: f64) -> i128 {
     (value * unit).round() as i128
@@ -220,7 +162,7 @@ impl Sums {
     /// Adds one run.
     pub fn add(&mut self, run: &Run) {
         let (mut regret, mut squares, mut any_error) = (0.0, 0, false);
-        let [estimates, covered, excluded] = self.estimated();
+        let before_run = self.estimated();
         for ((sums, feature), effect) in
             self.features.iter_mut().zip(&run.features).zip(&self.effects)
         {
@@ -244,8 +186,8 @@ impl Sums {
         }
         self.add_overall(run);
         let now = self.estimated();
-        let [e, c, x] = [now[0] - estimates, now[1] - covered, now[2] - excluded].map(i128::from);
-        let kept = [on_grid(regret, REGRET), squares, e, c, x];
+        let [e, c, x, w] = core::array::from_fn(|i| i128::from(now[i] - before_run[i]));
+        let kept = [on_grid(regret, REGRET), squares, e, c, x, w];
         let pairs =
             kept.iter().enumerate().flat_map(|(i, a)| kept.iter().skip(i).map(move |b| a * b));
         for (moment, value) in self.moments.iter_mut().zip(kept.into_iter().chain(pairs)) {
@@ -257,11 +199,12 @@ impl Sums {
         self.first_drop += u64::from(run.first_drop.unwrap_or(0));
     }
 
-    /// Estimates so far, how many of their intervals hold the effect, and how many exclude 0.
-    fn estimated(&self) -> [u64; 3] {
-        self.features
-            .iter()
-            .fold([0; 3], |[e, c, x], f| [e + f.estimates, c + f.covered, x + f.excluded])
+    /// Estimates so far, and how many of their intervals hold the effect, exclude 0, and exclude
+    /// it on the wrong side.
+    fn estimated(&self) -> [u64; 4] {
+        self.features.iter().fold([0; 4], |[e, c, x, w], f| {
+            [e + f.estimates, c + f.covered, x + f.excluded, w + f.wrong_side]
+        })
     }
 
     fn add_overall(&mut self, run: &Run) {
@@ -292,107 +235,5 @@ impl Sums {
         self.drops += other.drops;
         self.first_drop += other.first_drop;
         self
-    }
-
-    /// The figures.
-    #[must_use]
-    pub fn summary(&self) -> Summary {
-        let runs = self.runs as f64;
-        let features = self.features.len() as f64;
-        let all =
-            |value: fn(&FeatureSums) -> i128| self.features.iter().map(value).sum::<i128>() as f64;
-        let estimates = all(|f| f.estimates.into());
-        let gaps = self.effects.iter().filter(|effect| **effect != 0.0).count() as f64;
-        let per_estimate = |sum: f64| (estimates > 0.0).then(|| sum / estimates);
-        let worst = |value: fn(&FeatureSums) -> i128| {
-            let each = self.features.iter().filter(|f| f.estimates > 0);
-            each.map(|f| (value(f) as f64 / f.estimates as f64 / ERROR).abs()).reduce(f64::max)
-        };
-        let moments = self.moments();
-        let regret = moments.mean([1.0, 0.0, 0.0, 0.0, 0.0]);
-        let a_run = estimates / runs;
-        // A ratio of sums, linearised: (sum - ratio * estimates) / (estimates of a run).
-        let ratio = |kept: usize, sum: f64| {
-            let mean = per_estimate(sum)?;
-            let mut weights = [0.0; KEPT];
-            (weights[kept], weights[2]) = (1.0 / a_run, -mean / a_run);
-            Some(Figure { mean, error: moments.mean(weights).error })
-        };
-        let mse = ratio(1, all(|f| f.square) / ERROR);
-        let product = mse.map(|mse| {
-            let slope = regret.mean / a_run;
-            let error =
-                moments.mean([mse.mean, slope, -slope * mse.mean, 0.0, 0.0]).error / features;
-            Figure { mean: regret.mean * mse.mean / features, error }
-        });
-        let whole = &self.overall;
-        let per_run = |sum: f64| (whole.estimates > 0).then(|| sum / whole.estimates as f64);
-        let overall_excludes_0 = per_run(whole.excluded as f64).map(|mean| {
-            let error = (mean * (1.0 - mean) / whole.estimates as f64).sqrt();
-            Figure { mean, error }
-        });
-        Summary {
-            runs: self.runs,
-            regret,
-            worse_share: all(|f| f.worse.into()) / (runs * f64::from(self.patients)),
-            estimates: estimates / (runs * features),
-            mse,
-            max_mse: worst(|f| f.square),
-            bias: per_estimate(all(|f| f.error) / ERROR),
-            max_bias: worst(|f| f.error),
-            coverage: ratio(3, all(|f| f.covered.into())),
-            width: per_estimate(all(|f| f.width) / ERROR),
-            dropped: all(|f| f.dropped.into()) / (runs * features),
-            wrong_drops: if gaps > 0.0 { all(|f| f.wrong.into()) / (runs * gaps) } else { 0.0 },
-            runs_with_drop: self.drops as f64 / runs,
-            first_drop: (self.drops > 0).then(|| self.first_drop as f64 / self.drops as f64),
-            product,
-            excludes_0: ratio(4, all(|f| f.excluded.into())),
-            wrong_side: per_estimate(all(|f| f.wrong_side.into())),
-            any_error: self.any_error as f64 / runs,
-            overall_excludes_0,
-            overall_coverage: per_run(whole.covered as f64),
-            overall_width: per_run(whole.width as f64 / ERROR),
-        }
-    }
-
-    fn moments(&self) -> Moments {
-        const UNITS: [f64; KEPT] = [REGRET, ERROR, 1.0, 1.0, 1.0];
-        let runs = self.runs as f64;
-        let mut sums = self.moments.iter();
-        let mut next = |unit: f64| *sums.next().unwrap_or(&0) as f64 / unit;
-        let means = UNITS.map(|unit| next(unit) / runs);
-        let mut covariance = [[0.0; KEPT]; KEPT];
-        for i in 0..KEPT {
-            for j in i..KEPT {
-                let (Some(a), Some(b)) = (UNITS.get(i), UNITS.get(j)) else { continue };
-                let (Some(x), Some(y)) = (means.get(i), means.get(j)) else { continue };
-                let value = next(a * b) / runs - x * y;
-                for (row, column) in [(i, j), (j, i)] {
-                    if let Some(cell) = covariance.get_mut(row).and_then(|row| row.get_mut(column))
-                    {
-                        *cell = value;
-                    }
-                }
-            }
-        }
-        Moments { runs, means, covariance }
-    }
-}
-
-/// Means and covariances of the kept figures of a run.
-struct Moments {
-    runs: f64,
-    means: [f64; KEPT],
-    covariance: [[f64; KEPT]; KEPT],
-}
-
-impl Moments {
-    /// The mean of a linear combination, with its standard error (0 for a single run).
-    fn mean(&self, weights: [f64; KEPT]) -> Figure {
-        let dot = |row: &[f64; KEPT]| row.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>();
-        let variance: f64 = self.covariance.iter().zip(weights).map(|(row, w)| w * dot(row)).sum();
-        let error = (variance.max(0.0) / (self.runs - 1.0).max(1.0)).sqrt();
-        Figure { mean: dot(&self.means), error }
     }
 }

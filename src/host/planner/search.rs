@@ -1,0 +1,158 @@
+//! Bracketing by simulation: where a score crosses 0.
+//!
+//! A score is what a candidate has above what is wanted, on a scale on which it is nearly a
+//! straight line in the logarithm of the unknown: the normal quantile of a power, the logarithm of
+//! a width. Every candidate is simulated with the same patients (common random numbers), so the
+//! score is smooth where the candidates are close.
+//!
+//! 1. Rough simulations, in growing steps from a guess, until two of them enclose 0.
+//! 2. A fine one where the straight line between the two is 0, and another one where the line
+//!    through it, with the same slope, is 0.
+//! 3. The line through the last point gives the answer. Its standard error is that of the score
+//!    over the slope.
+
+use crate::host::normality::normal;
+
+/// How exact a simulation must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// To find a bracket.
+    Rough,
+    /// To give an answer.
+    Fine,
+}
+
+/// Where a score is 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Root {
+    /// The place.
+    pub at: f64,
+    /// What the score gains there a unit of the place.
+    pub slope: f64,
+}
+
+/// First step from the guess, and the factor by which the steps grow.
+const STEP: f64 = 0.25;
+const GROWTH: f64 = 1.7;
+/// Least slope that is believed; simulation noise can make a line flat.
+const MIN_SLOPE: f64 = 0.05;
+
+/// Finds where a growing score is 0 in `range`. The low end if it is above 0 everywhere, none if
+/// it is below 0 everywhere.
+///
+/// # Errors
+/// What `score` returns.
+pub fn solve<E>(
+    range: [f64; 2],
+    guess: f64,
+    mut score: impl FnMut(f64, Effort) -> Result<f64, E>,
+) -> Result<Option<Root>, E> {
+    let [least, most] = range;
+    let mut at = guess.clamp(least, most);
+    let mut value = score(at, Effort::Rough)?;
+    let (mut low, mut high, mut step) = (None, None, STEP);
+    while low.is_none() || high.is_none() {
+        if value < 0.0 {
+            low = Some((at, value));
+            if at >= most {
+                return Ok(None);
+            }
+            at = if high.is_some() { at } else { f64::min(at + step, most) };
+        } else {
+            high = Some((at, value));
+            if at <= least {
+                return Ok(Some(Root { at: least, slope: MIN_SLOPE }));
+            }
+            at = if low.is_some() { at } else { f64::max(at - step, least) };
+        }
+        if low.is_none() || high.is_none() {
+            value = score(at, Effort::Rough)?;
+            step *= GROWTH;
+        }
+    }
+    let (Some((x0, y0)), Some((x1, y1))) = (low, high) else { return Ok(None) };
+    let slope = f64::max((y1 - y0) / (x1 - x0), MIN_SLOPE);
+    let inside = |x: f64| x.clamp(x0.min(x1) - STEP, x0.max(x1) + STEP).clamp(least, most);
+    let first = inside(x0 - y0 / slope);
+    let fine = score(first, Effort::Fine)?;
+    let second = inside(first - fine / slope);
+    let finer = score(second, Effort::Fine)?;
+    // Two points that are far enough apart say more about the slope here than the bracket does.
+    let here = (finer - fine) / (second - first);
+    let slope = if (second - first).abs() > 0.1 { f64::max(here, MIN_SLOPE) } else { slope };
+    Ok(Some(Root { at: inside(second - finer / slope), slope }))
+}
+
+/// The first place of a list in which `good` finds something, if it does in all later ones too.
+///
+/// # Errors
+/// What `good` returns.
+pub fn first_good<T, G, E>(
+    list: &[T],
+    mut good: impl FnMut(&T) -> Result<Option<G>, E>,
+) -> Result<Option<G>, E> {
+    let (mut low, mut high, mut found) = (0, list.len(), None);
+    while low < high {
+        let middle = low.midpoint(high);
+        match good(&list[middle])? {
+            Some(candidate) => {
+                high = middle;
+                found = Some(candidate);
+            }
+            None => low = middle + 1,
+        }
+    }
+    Ok(found)
+}
+
+/// The quantile of probability `p` of the standard normal law, by Newton's method.
+#[must_use]
+pub fn probit(p: f64) -> f64 {
+    if p <= 0.0 || p >= 1.0 {
+        return if p <= 0.0 { f64::NEG_INFINITY } else { f64::INFINITY };
+    }
+    // Abramowitz and Stegun 26.2.23 to begin with, good to 0.0005.
+    let tail = f64::min(p, 1.0 - p);
+    let t = (-2.0 * tail.ln()).sqrt();
+    let up = 2.515_517 + t * (0.802_853 + t * 0.010_328);
+    let down = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));
+    let mut x = up / down - t;
+    for _ in 0..4 {
+        x -= (normal(x) - tail) / density(x);
+    }
+    if p < 0.5 { x } else { -x }
+}
+
+/// The density of the standard normal law.
+#[must_use]
+pub fn density(x: f64) -> f64 {
+    (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_of_the_normal_law() {
+        for (p, x) in [(0.975, 1.959_963_984_540), (0.8, 0.841_621_233_573), (0.5, 0.0)] {
+            assert!((probit(p) - x).abs() < 1e-9 && (probit(1.0 - p) + x).abs() < 1e-9, "{p}");
+        }
+        assert!((normal(probit(1e-9)) / 1e-9 - 1.0).abs() < 1e-6);
+    }
+
+    /// From guesses on either side, and where there is no root.
+    #[test]
+    fn a_root_is_found_from_far_away() {
+        let score = |x: f64, _| Ok::<_, ()>(3.0 * (x - 4.0) + 0.02 * (40.0 * x).sin());
+        for guess in [0.5, 3.9, 9.0] {
+            let root = solve([0.0, 10.0], guess, score).unwrap().unwrap();
+            assert!((root.at - 4.0).abs() < 0.01, "{guess} {root:?}");
+        }
+        assert_eq!(solve([0.0, 3.0], 1.0, score), Ok(None));
+        assert_eq!(solve([5.0, 9.0], 8.0, score).unwrap().unwrap().at, 5.0);
+        let ladder = [1, 2, 3, 4, 5];
+        assert_eq!(first_good(&ladder, |x| Ok::<_, ()>((*x >= 4).then_some(*x))), Ok(Some(4)));
+        assert_eq!(first_good(&ladder, |_| Ok::<Option<i32>, ()>(None)), Ok(None));
+    }
+}
