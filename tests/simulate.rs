@@ -315,7 +315,7 @@ fn files_are_never_overwritten_silently() {
     let part = at("part.json");
     let (code, ..) = equipoise(&[&["simulate", "--json", &part], &small[..]].concat());
     assert_eq!(code, Some(0));
-    let plan = ["plan", "--patients=40", "--baseline=0.4", "--effect=0.2", "--width=1.9"];
+    let plan = ["plan", "--patients=400", "--baseline=0.3", "--effect=0.4", "--epsilon=1"];
     for (words, option, name) in [
         ([&["simulate"], &small[..]].concat(), "--json", "s.json"),
         ([&["simulate"], &small[..]].concat(), "--csv", "s.csv"),

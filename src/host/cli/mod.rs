@@ -93,8 +93,7 @@ enum Command {
     Pareto(charts::ParetoArgs),
     /// Compare the errors of the estimates with the normal law
     Normality(charts::NormalityArgs),
-    /// Find the patients, effect, epsilon or alpha for a wanted power, width, share or regret; write
-    /// the trial file
+    /// Find the patients, effect, epsilon or alpha for a wanted power, width, share or regret
     Plan(plan::PlannerArgs),
     /// Check the log of a terminal
     #[command(subcommand)]
