@@ -188,12 +188,11 @@ impl PlannerArgs {
     }
 
     fn check(&self) -> Result<(), CliError> {
-        if let Some(effect) = self.effect {
-            if !(0.0..=1.0).contains(&(self.baseline + effect)) {
-                return Err(CliError::usage(format!(
-                    "effect={effect} allowed not 0, and baseline + effect in 0..=1"
-                )));
-            }
+        let effect = self.effect.unwrap_or(0.0);
+        if !(0.0..=1.0).contains(&(self.baseline + effect)) {
+            return Err(CliError::usage(format!(
+                "effect={effect} allowed not 0, and baseline + effect in 0..=1"
+            )));
         }
         let missing: Vec<&str> = [
             (self.patients.is_none(), "--patients"),
