@@ -2,15 +2,12 @@
 //!
 //! Expected values of the table come from another simulator of the same design; their standard
 //! error is about 2.5 % for regret * MSE / M. Tolerances are four standard errors of both sides.
-//!
-//! `EQUIPOISE_SETTINGS=300 cargo test --test operating random -- --nocapture` searches 300 random
-//! settings for the worst coverage.
 
 mod world;
 
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use world::{Arrivals, Found, Setting, simulate};
+use world::{Arrivals, Found, Setting, random, simulate};
 
 /// Relative standard error of the expected products.
 const TABLE_ERROR: f64 = 0.025;
@@ -199,6 +196,21 @@ fn hard_settings() -> Vec<(&'static str, Setting)> {
             new("features=4 patients=4000 epsilon=1 reports=4", RATES).late(400),
         ),
         ("8 reports, no effect", new("features=4 patients=4000 epsilon=1 reports=8", [0.5, 0.5])),
+        (
+            "8 reports, arrivals change tenfold, no effect",
+            Setting {
+                arrivals: Arrivals::Tenfold,
+                ..new("features=4 patients=4000 epsilon=1 reports=8", [0.9, 0.9])
+            },
+        ),
+        (
+            "4 reports, arrivals change tenfold, late by n/10",
+            Setting {
+                arrivals: Arrivals::Tenfold,
+                ..new("features=4 patients=4000 epsilon=1 reports=4", RATES)
+            }
+            .late(400),
+        ),
         ("closed before half", Setting { enrolled: 0.4, ..plain() }),
         ("closed at 3/4, late by n/10, no effect", Setting { enrolled: 0.75, ..null() }.late(400)),
         ("closed after 1/8, before the first look", Setting { enrolled: 0.05, ..plain() }),
@@ -224,150 +236,85 @@ fn coverage_at_hard_settings() {
     }
 }
 
-/// A setting drawn at random: recording does not depend on the outcome, and features keep arriving
-/// at about their past rate where reports are planned (see `reports_need_steady_arrivals`).
-fn random_setting(words: &mut impl Rng) -> Setting {
-    let mut below = |limit: usize| (words.next_u64() % limit as u64) as usize;
-    let features = [1, 1, 2, 4, 8, 10, 20, 64][below(8)];
-    let most = 20_000.0 / (50 * features) as f64;
-    let share = below(1001) as f64 / 1000.0;
-    let patients = (50.0 * features as f64 * most.powf(share)).round().max(250.0);
-    let reports = if below(2) == 0 { 0 } else { 1 + below(8) };
-    let scale = [1, 1, 1, 2, 4, 10, 100][below(7)];
-    let plan = format!(
-        "design={} features={features} patients={patients} scale={scale} reports={reports} alpha={} \
-         epsilon={} beta={}",
-        ["interim", "interim", "interim", "interim", "uniform"][below(5)],
-        ["0", "1/10", "1/4", "1/4", "1/2"][below(5)],
-        ["1/5", "1/2", "1", "1", "2", "4", "8"][below(7)],
-        ["1/20", "1/20", "1/100", "1/5"][below(4)],
-    );
-    let base: f64 = [0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.98][below(10)];
-    let gap = [0.0, 0.0, 0.02, 0.05, 0.1, 0.2, 0.3][below(7)];
-    let other = if base + gap > 0.98 { base - gap } else { base + gap };
-    let rates = if below(2) == 0 { [base, other] } else { [other, base] };
-    // Drift and step leave every rate within 0.02..=0.98.
-    let (low, high) = (base.min(other) - 0.02, 0.98 - base.max(other));
-    let mut change = || match below(4) {
-        0 => high.min(0.3) / 2.0,
-        1 => -low.min(0.3) / 2.0,
-        _ => 0.0,
-    };
-    let (drift, step) = (change(), change());
-    let longest = patients as usize / 5;
-    let delay = match below(4) {
-        0 => [longest / 2, longest / 2],
-        1 => [longest, longest],
-        2 => [0, longest],
-        _ => [0, 0],
-    };
-    Setting {
-        mirrored: below(3) == 0,
-        drift,
-        step,
-        delay,
-        lost: [[0.0, 0.0], [0.0, 0.0], [0.3, 0.0], [0.0, 0.3], [0.2, 0.2]][below(5)],
-        arrivals: match below(4) {
-            0 | 1 => Arrivals::Even,
-            2 => Arrivals::Zipf,
-            _ if reports == 0 => Arrivals::Tenfold,
-            _ => Arrivals::Even,
-        },
-        coins: if scale == 1 { 1 } else { [1, 4, 12][below(3)] },
-        enrolled: if below(4) == 0 { 0.3 + 0.1 * below(7) as f64 } else { 1.0 },
-        ..Setting::new(&plan, rates)
-    }
-}
-
-/// Patients of the rarest feature, expected.
-fn rarest(setting: &Setting) -> f64 {
-    let m = usize::from(setting.plan.features());
-    let n = f64::from(setting.plan.patients()) * setting.enrolled;
-    let weights = (1..=m).map(|j| 1.0 / j as f64).sum::<f64>();
-    match setting.arrivals {
-        Arrivals::Even => n / m as f64,
-        Arrivals::Zipf => n / (m as f64 * weights),
-        // Odd features arrive seldom until half.
-        Arrivals::Tenfold => {
-            n / m as f64 / if setting.enrolled <= 0.5 && m > 1 { 5.5 } else { 1.0 }
+/// Reports read windows of features whose arrivals fell tenfold at half, some with hardly an
+/// outcome. Coverage holds in just these features, where each arm's mean taken from 0 instead of
+/// the middle of both leaves 62 to 92 %.
+#[test]
+fn coverage_where_arrivals_fall() {
+    println!("{HEADER}");
+    let plans = ["features=8 patients=16000 epsilon=1", "features=4 patients=4000 epsilon=1"];
+    let rates = [[0.5, 0.5], [0.9, 0.9], [0.9, 0.7], [0.35, 0.65]];
+    let all = plans.iter().flat_map(|plan| rates.map(|rates| (plan, rates)));
+    for (seed, (plan, rates)) in (600..).zip(all) {
+        let setting = Setting {
+            arrivals: Arrivals::Tenfold,
+            ..Setting::new(&format!("{plan} reports=8"), rates)
+        };
+        let found = simulate(&setting, 4000 / u64::from(setting.plan.features()), seed);
+        print_row(&format!("{plan}, {rates:?}"), &found);
+        println!("rare after half: {:.4}", found.covered_even);
+        for covered in [found.covered, found.covered_even] {
+            assert!((0.93..=0.99).contains(&covered), "{plan} {rates:?}: {found:?}");
         }
     }
 }
 
-/// Simulates a setting, and again with more trials if its coverage looks low.
-fn measured(setting: &Setting, seed: u64) -> Found {
-    const ESTIMATES: u64 = 6000;
-    const PATIENTS: u64 = 10_000_000;
-    const SUSPECT: f64 = 0.938;
-    let plan = &setting.plan;
-    let trials =
-        ESTIMATES.div_ceil(plan.features().into()).min(PATIENTS / u64::from(plan.patients()));
+/// Least coverage of a random setting.
+const LEAST: f64 = 0.925;
+/// Intervals of a first simulation, for a standard error of 0.3 %.
+const ESTIMATES: u64 = 6000;
+/// The least coverage and four standard errors.
+const SUSPECT: f64 = 0.938;
+
+/// Simulates a setting. If its coverage is less than four standard errors above the least allowed
+/// one, it is simulated again with other seeds and eight times as many trials, and the second
+/// result counts alone. A setting below the least escapes the second simulation in one of 20,000
+/// searches, and one above it by half a percent fails as seldom.
+fn measured(setting: &Setting, seed: u64) -> (Found, bool) {
+    let trials = ESTIMATES.div_ceil(setting.plan.features().into());
     let found = simulate(setting, trials, seed);
-    if found.covered < SUSPECT { simulate(setting, 8 * trials, seed | 1 << 20) } else { found }
+    if found.covered >= SUSPECT {
+        return (found, false);
+    }
+    (simulate(setting, 8 * trials, seed | 1 << 20), true)
 }
 
-fn describe(s: &Setting) -> String {
-    let mirrored = if s.mirrored { " mirrored" } else { "" };
+fn row((found, again, setting): &(Found, bool, Setting)) -> String {
     format!(
-        "{}, rates {:.2}/{:.2}{mirrored}, drift {:.2}, step {:.2}, late {}..{}, lost {}/{}, {:?}, {} coins, \
-         closed at {:.1}",
-        s.plan,
-        s.rates[0],
-        s.rates[1],
-        s.drift,
-        s.step,
-        s.delay[0],
-        s.delay[1],
-        s.lost[0],
-        s.lost[1],
-        s.arrivals,
-        s.coins,
-        s.enrolled
-    )
+        "| {} | {:.1} % | {:.1} % | {} |",
+        random::describe(setting),
+        100.0 * found.covered,
+        100.0 * found.excluded,
+        found.trials * f64::from(setting.plan.features()) * found.estimates,
+    ) + if *again { " measured twice" } else { "" }
 }
 
-/// No random setting has a coverage below 92.5 %.
+/// No random setting has a coverage below 92.5 %. `cargo xtask coverage` searches 300 of them.
 #[test]
 fn random_settings_keep_coverage() {
-    let settings = std::env::var("EQUIPOISE_SETTINGS").map_or(12, |text| text.parse().unwrap());
+    let settings = std::env::var("EQUIPOISE_SETTINGS").map_or(12, |text| {
+        text.parse().unwrap_or_else(|_| panic!("EQUIPOISE_SETTINGS={text}: not a number"))
+    });
     let mut words = Xoshiro256PlusPlus::seed_from_u64(7);
     let mut all = Vec::new();
     while all.len() < settings {
-        let setting = random_setting(&mut words);
-        if rarest(&setting) >= 50.0 {
-            let found = measured(&setting, 5000 + all.len() as u64);
-            all.push((found, setting));
-        }
+        let setting = random::setting(&mut words);
+        let (found, again) = measured(&setting, 5000 + all.len() as u64);
+        all.push((found, again, setting));
+        println!("{} {}", all.len(), row(&all[all.len() - 1]));
     }
-    all.sort_by(|(a, _), (b, _)| a.covered.total_cmp(&b.covered));
-    println!("{settings} settings; the worst:\n{HEADER}");
-    for (found, setting) in all.iter().take(settings / 30 + 5) {
-        print_row(&describe(setting), found);
-    }
+    all.sort_by(|(a, ..), (b, ..)| a.covered.total_cmp(&b.covered));
+    println!("{settings} settings; the worst five:");
+    println!("| setting | coverage | excludes 0 | estimates |\n|---|---|---|---|");
+    all.iter().take(5).for_each(|one| println!("{}", row(one)));
+    println!("measured again: {}", all.iter().filter(|(_, again, _)| *again).count());
     let null = |s: &Setting| s.rates[0] == s.rates[1];
-    let excluded = all.iter().filter(|(_, s)| null(s)).map(|(found, _)| found.excluded);
+    let excluded = all.iter().filter(|(.., s)| null(s)).map(|(found, ..)| found.excluded);
     println!("most that exclude 0 without an effect: {:.4}", excluded.fold(0.0, f64::max));
-    println!("largest coverage: {:.4}", all.last().map_or(0.0, |(found, _)| found.covered));
-    let (found, setting) = &all[0];
-    assert!(found.covered >= 0.925, "{}: {found:?}", describe(setting));
-}
-
-/// A known limit: whether a window is read at a report depends on how many outcomes it should hold.
-/// If a feature's arrivals fall tenfold at half, windows are read with a few outcomes, and the
-/// interval is too short. Without planned reports it keeps its coverage.
-#[test]
-fn reports_need_steady_arrivals() {
-    let setting = |reports: u8| Setting {
-        arrivals: Arrivals::Tenfold,
-        ..Setting::new(
-            &format!("features=8 patients=16000 epsilon=1 reports={reports}"),
-            [0.5, 0.5],
-        )
-    };
-    let [none, eight] = [0, 8].map(|reports| simulate(&setting(reports), 200, 600));
-    println!("coverage {:.3} without reports, {:.3} with eight", none.covered, eight.covered);
-    assert!(none.covered >= 0.93, "{none:?}");
-    assert!(eight.covered < 0.9, "the limit is gone: let the random search include it, {eight:?}");
+    let covered = |at: usize| all.get(at).map_or(0.0, |(found, ..)| found.covered);
+    println!("coverage: median {:.4}, largest {:.4}", covered(settings / 2), covered(settings - 1));
+    let worst = &all[0];
+    assert!(worst.0.covered >= LEAST, "{}", row(worst));
 }
 
 /// At realistic sizes the published designs never drop an arm: their first decision takes 1,535

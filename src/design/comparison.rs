@@ -74,7 +74,8 @@ impl Measure {
     }
 
     /// D and V of a window, given the ledger that includes it and the outcomes expected of each
-    /// arm.
+    /// arm. Means are taken from `middle`, so that an arm with fewer outcomes than `n` is pulled
+    /// towards the other arm and not towards 0.
     pub fn compare(
         &self,
         window: [Sums; 2],
@@ -82,6 +83,8 @@ impl Measure {
         expected: [f64; 2],
     ) -> Difference {
         let allowance = 2.0 * libm::sqrt(2.0 * self.variance);
+        let [zero, one] = ledger;
+        let middle = (zero.mean + one.mean) / 2.0;
         let arm = |arm: Arm| {
             let (sums, known) = (arm.of(window), arm.of(ledger));
             let least = f64::min(arm.of(expected) / 2.0, allowance);
@@ -89,7 +92,8 @@ impl Measure {
             let n = f64::max(f64::max(seen, least), 1.0);
             let variance = f64::max(known.variance, self.spread(sums).variance);
             let noise = self.variance * self.noise_weight(known.mean, n <= seen);
-            (sums.outcomes / (self.weight * n), variance / n + noise / (n * n))
+            let above = sums.outcomes / self.weight - middle * seen;
+            (above / n, variance / n + noise / (n * n))
         };
         let ((zero, v0), (one, v1)) = (arm(Arm::Zero), arm(Arm::One));
         Difference { d: one - zero, v: v0 + v1 }

@@ -40,7 +40,11 @@
 //!     (c - c')/n, c' being the feature's previous look.
 //! 13. An early close before half settles nobody: an unsettled feature enters its fair-coin window.
 //! 14. A feature has an estimate if Q > 0.
-//! 15. v comes from the stated rate, without cancellation: 1 - q = -expm1(-rate).
+//! 15. d_a is (window A_a/Y - m N_a)/n_a with m = (mu_0 + mu_1)/2 of the ledger, not A_a/(Y n_a).
+//!     Both give the same D where each n_a is the window's own N_a. Where a window holds far fewer
+//!     outcomes than expected the text's D is wrong by up to a whole mean, this one by part of the
+//!     effect.
+//! 16. v comes from the stated rate, without cancellation: 1 - q = -expm1(-rate).
 
 use equipoise::chance::{Chance, Fraction};
 use equipoise::noise::{Laplace, Rate};
@@ -457,10 +461,11 @@ impl Transcription {
     fn compare(&self, feature: &Feature, window: &Cells, expected: [f64; 2]) -> (f64, f64) {
         let mut d = [0.0; 2];
         let mut variance = 0.0;
+        let m = (self.mean(&feature.ledger[0]) + self.mean(&feature.ledger[1])) / 2.0;
         for a in 0..2 {
             let count = self.count(&window[a]);
             let n = count.max((expected[a] / 2.0).min(2.0 * (2.0 * self.v).sqrt())).max(1.0);
-            d[a] = self.sum(&window[a]) / n;
+            d[a] = (self.sum(&window[a]) - m * count) / n;
             let mu = self.mean(&feature.ledger[a]);
             let s2 = self.variance(&feature.ledger[a]).max(self.variance(&window[a]));
             variance += s2 / n + self.v * self.g(mu, n <= count) / (n * n);

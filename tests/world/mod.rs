@@ -3,6 +3,8 @@
 //! It is a second simulator beside `equipoise simulate`: simpler, slower, and with circumstances
 //! that the product's simulator does not have (steps at half, arrivals that change, early closes).
 
+pub mod random;
+
 use equipoise::chance::Sampler;
 use equipoise::plan::Plan;
 use equipoise::trial::Trial;
@@ -81,6 +83,9 @@ pub struct Found {
     pub bias: f64,
     /// Share of intervals that hold the effect, among the estimates.
     pub covered: f64,
+    /// The same among features 0, 2, 4, .., whose arrivals fall if they change tenfold.
+    pub covered_even: f64,
+    even_estimates: f64,
     /// Share of intervals that exclude 0.
     pub excluded: f64,
     pub width: f64,
@@ -100,6 +105,8 @@ impl Found {
             mse: self.mse + o.mse,
             bias: self.bias + o.bias,
             covered: self.covered + o.covered,
+            covered_even: self.covered_even + o.covered_even,
+            even_estimates: self.even_estimates + o.even_estimates,
             excluded: self.excluded + o.excluded,
             width: self.width + o.width,
             squares: std::array::from_fn(|i| self.squares[i] + o.squares[i]),
@@ -132,6 +139,8 @@ pub fn simulate(setting: &Setting, trials: u64, seed: u64) -> Found {
         mse: sum.mse / estimates,
         bias: sum.bias / estimates,
         covered: sum.covered / estimates,
+        covered_even: sum.covered_even / sum.even_estimates.max(1.0),
+        even_estimates: sum.even_estimates,
         excluded: sum.excluded / estimates,
         width: sum.width / estimates,
         product: regret * sum.mse / estimates / features,
@@ -191,6 +200,10 @@ fn one_trial(setting: &Setting, seed: u64) -> Found {
         // The ends of an effect at 0.6 - 0.6 carry rounding.
         let inside = estimate.low() <= effect + 1e-12 && effect <= estimate.high() + 1e-12;
         found.covered += f64::from(u8::from(inside));
+        if feature % 2 == 0 {
+            found.covered_even += f64::from(u8::from(inside));
+            found.even_estimates += 1.0;
+        }
         found.excluded += f64::from(u8::from(estimate.low() > 0.0 || estimate.high() < 0.0));
         found.width += estimate.high() - estimate.low();
     }

@@ -25,7 +25,7 @@ struct Task {
     run: fn(&[&str]) -> Result<(), String>,
 }
 
-const TASKS: [Task; 17] = [
+const TASKS: [Task; 18] = [
     Task {
         name: "setup",
         options: "",
@@ -99,6 +99,12 @@ const TASKS: [Task; 17] = [
         options: "[--seconds NUMBER]",
         help: "run every fuzz target, 60 seconds each by default",
         run: search::fuzz,
+    },
+    Task {
+        name: "coverage",
+        options: "[--settings NUMBER]",
+        help: "search random settings, 300 by default, for the worst coverage of the intervals",
+        run: search::coverage,
     },
     Task {
         name: "miri",

@@ -1,4 +1,5 @@
-//! Commands that search for faults longer than a test run may take: fuzzing, miri, mutation tests.
+//! Commands that search for faults longer than a test run may take: fuzzing, coverage of the
+//! intervals, miri, mutation tests.
 
 use crate::{cargo, run, say, tools};
 use std::fs;
@@ -14,6 +15,8 @@ const TARGETS: [(&str, Option<&str>); 4] = [
 ];
 /// Seconds for each target.
 const FUZZ_SECONDS: u32 = 60;
+/// Settings of a search for the worst coverage.
+const COVERAGE_SETTINGS: u32 = 300;
 /// Longest input; a dialogue of forty requests.
 const FUZZ_BYTES: u32 = 2048;
 
@@ -41,6 +44,21 @@ pub fn fuzz(words: &[&str]) -> Result<(), String> {
         run(&mut command)?;
     }
     Ok(())
+}
+
+/// Simulates random settings and prints those with the worst coverage; an error if it is too low.
+pub fn coverage(words: &[&str]) -> Result<(), String> {
+    let settings = match words {
+        [] => COVERAGE_SETTINGS,
+        ["--settings", number] => match number.parse() {
+            Ok(settings @ 1..) => settings,
+            _ => return Err(format!("--settings {number}: not a number from 1 up")),
+        },
+        other => return Err(format!("`{}`: allowed is --settings NUMBER", other.join(" "))),
+    };
+    let mut command = cargo();
+    command.args(["test", "--quiet", "--test", "operating", "random", "--", "--nocapture"]);
+    run(command.env("EQUIPOISE_SETTINGS", settings.to_string()))
 }
 
 /// The core's unit tests under miri, which finds undefined behaviour and wrong arithmetic in
