@@ -262,26 +262,21 @@ fn in_words(status: &Status, port: &str, state: &str) -> String {
         NextLook::AtClose => "at the close".to_owned(),
         NextLook::None => "none".to_owned(),
     };
-    let Status {
-        name,
-        design,
-        patients,
-        assigned,
-        resolved,
-        waiting,
-        capacity,
-        phase,
-        looks,
-        spent,
-        left,
-        ..
-    } = status;
+    let s = status;
     format!(
-        "{port}: {state}\n  trial     {}, digest {}\n  design    {design}, phase {}\n  patients  {assigned} of \
-         {patients}, {resolved} resolved, {waiting} waiting, room for {capacity}\n  looks     {looks}, next {next}\n  \
-         epsilon   {spent} spent in the device's lifetime, {left} left\n",
-        name.id,
-        name.file,
-        phase.name()
+        "{port}: {state}\n  trial     {}, digest {}\n  design    {}, phase {}\n  patients  {} of {}, {} resolved, {} \
+         waiting, room for {}\n  looks     {}, next {next}\n  epsilon   {} spent in the device's lifetime, {} left\n",
+        s.name.id,
+        s.name.file,
+        s.design,
+        s.phase.name(),
+        s.assigned,
+        s.patients,
+        s.resolved,
+        s.waiting,
+        s.capacity,
+        s.looks,
+        s.spent,
+        s.left,
     )
 }

@@ -53,18 +53,16 @@ impl PlanArgs {
     /// # Errors
     /// The first value that is not allowed.
     pub fn plan(&self, design: Design) -> Result<Plan, PlanError> {
-        let Self { features, patients, alpha, epsilon, beta, scale, reports } = *self;
-        let close = Close::Custodian;
         Plan::new(Parameters {
             design,
-            features,
-            patients,
-            scale,
-            alpha,
-            epsilon,
-            beta,
-            reports,
-            close,
+            alpha: self.alpha,
+            epsilon: self.epsilon,
+            beta: self.beta,
+            scale: self.scale,
+            features: self.features,
+            patients: self.patients,
+            reports: self.reports,
+            close: Close::Custodian,
         })
     }
 }

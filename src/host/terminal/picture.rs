@@ -1,10 +1,10 @@
 //! Intervals as a picture: one line a feature, zero in sight, in block characters or as SVG.
 
 use crate::prelude::*;
-use std::fmt::Write;
 
 use super::report::{Effects, Estimate};
-use super::text::xml;
+use super::text::escaped;
+use crate::host::chart::svg::Svg;
 
 /// Columns of the picture in a terminal; odd, so that it has a middle.
 const COLUMNS: usize = 33;
@@ -62,9 +62,10 @@ impl Scale {
 const PLOT: f64 = 420.0;
 const LETTER: f64 = 7.8;
 const NUMBERS: f64 = 190.0;
-const MARGIN: f64 = 20.0;
+const MARGIN: f64 = 24.0;
 const TOP: f64 = 84.0;
 const ROW: f64 = 34.0;
+const COLOUR: &str = "#1f4e79";
 
 fn width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
@@ -73,11 +74,12 @@ fn width(text: &str) -> f64 {
 /// The picture as a file of its own, readable without colour.
 #[must_use]
 pub fn svg(title: &str, effects: &Effects, arms: Option<&[String; 2]>) -> String {
-    let rows: Vec<&Estimate> = effects.all().collect();
-    let scale = Scale::of(&rows);
+    let rows: Vec<(String, &Estimate)> =
+        effects.all().map(|row| (escaped(&row.name), row)).collect();
+    let scale = Scale::of(&effects.all().collect::<Vec<_>>());
     let [zero, one] = arms.map_or(["arm 0", "arm 1"], |[zero, one]| [zero, one]);
     let (zero, one) = (format!("← favours {zero}"), format!("favours {one} →"));
-    let names = rows.iter().map(|row| width(&row.name)).fold(width(&zero) - PLOT / 2.0, f64::max);
+    let names = rows.iter().map(|(name, _)| width(name)).fold(width(&zero) - PLOT / 2.0, f64::max);
     let left = MARGIN * 2.0 + names.max(0.0);
     let right = left + PLOT;
     let middle = f64::midpoint(left, right);
@@ -85,60 +87,34 @@ pub fn svg(title: &str, effects: &Effects, arms: Option<&[String; 2]>) -> String
     let bottom = TOP + ROW * rows.len() as f64;
     let wide =
         (right + NUMBERS).max(middle + width(&one) + MARGIN).max(width(title) * 1.4 + MARGIN * 2.0);
-    let high = bottom + 76.0;
-    let title = xml(title);
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {wide:.0} {high:.0}\" width=\"{wide:.0}\" height=\"{high:.0}\" \
-         font-family=\"sans-serif\" font-size=\"14\">\n\
-         <title>{title}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
-         <text x=\"{MARGIN}\" y=\"32\" font-size=\"18\" font-weight=\"bold\">{title}</text>\n\
-         <text x=\"{MARGIN}\" y=\"54\" fill=\"#555\">Treatment effect with 95 % confidence interval, by kind of patient; trial {}</text>\n",
-        effects.trial
-    );
+    let mut svg = Svg::new(wide.round(), (bottom + 76.0).round(), &escaped(title));
+    let what = "Treatment effect with 95 % confidence interval, by kind of patient";
+    svg.headings(&escaped(title), &format!("{what}; trial {}", effects.trial));
     for step in -2..=2 {
         let value = scale.reach * f64::from(step) / 2.0;
-        let (at, colour) = (x(value), if step == 0 { "#333" } else { "#ddd" });
+        let at = x(value);
+        let colour = if step == 0 { "stroke=\"#333\"" } else { "stroke=\"#ddd\"" };
         let label = if step == 0 { "0".to_owned() } else { format!("{value:+.2}") };
-        let _ = writeln!(
-            svg,
-            "<line x1=\"{at:.1}\" y1=\"{:.1}\" x2=\"{at:.1}\" y2=\"{bottom:.1}\" stroke=\"{colour}\"/>\
-             <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#555\">{label}</text>",
-            TOP - 8.0,
-            bottom + 20.0
-        );
+        svg.line([at, TOP - 8.0], [at, bottom], colour);
+        svg.text(at, bottom + 20.0, "text-anchor=\"middle\" fill=\"#555\"", &label);
     }
-    for (place, row) in rows.iter().enumerate() {
+    let stroke = format!("stroke=\"{COLOUR}\" stroke-width=\"2\"");
+    for (place, (name, row)) in rows.iter().enumerate() {
         let y = TOP + ROW * (place as f64 + 0.5);
-        let (low, at, high) = (x(row.low), x(row.estimate), x(row.high));
-        let _ = writeln!(
-            svg,
-            "<text x=\"{MARGIN}\" y=\"{text:.1}\">{}</text>\
-             <g stroke=\"#1f4e79\" stroke-width=\"2\"><line x1=\"{low:.1}\" y1=\"{y:.1}\" x2=\"{high:.1}\" y2=\"{y:.1}\"/>\
-             <line x1=\"{low:.1}\" y1=\"{a:.1}\" x2=\"{low:.1}\" y2=\"{b:.1}\"/>\
-             <line x1=\"{high:.1}\" y1=\"{a:.1}\" x2=\"{high:.1}\" y2=\"{b:.1}\"/>\
-             <circle cx=\"{at:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"#1f4e79\"/></g>\
-             <text x=\"{:.1}\" y=\"{text:.1}\" fill=\"#333\">{:+.2} ({:+.2} to {:+.2})</text>",
-            xml(&row.name),
-            right + MARGIN,
-            row.estimate,
-            row.low,
-            row.high,
-            text = y + 5.0,
-            a = y - 6.0,
-            b = y + 6.0,
-        );
+        let (low, high) = (x(row.low), x(row.high));
+        svg.text(MARGIN, y + 5.0, "", name);
+        svg.line([low, y], [high, y], &stroke);
+        for end in [low, high] {
+            svg.line([end, y - 6.0], [end, y + 6.0], &stroke);
+        }
+        svg.disc([x(row.estimate), y], 5.0, &format!("fill=\"{COLOUR}\""));
+        let numbers = format!("{:+.2} ({:+.2} to {:+.2})", row.estimate, row.low, row.high);
+        svg.text(right + MARGIN, y + 5.0, "fill=\"#333\"", &numbers);
     }
-    let _ = writeln!(
-        svg,
-        "<text x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"end\" fill=\"#333\">{}</text>\
-         <text x=\"{:.1}\" y=\"{y:.1}\" fill=\"#333\">{}</text>\n</svg>",
-        middle - 14.0,
-        xml(&zero),
-        middle + 14.0,
-        xml(&one),
-        y = bottom + 50.0,
-    );
-    svg
+    let below = bottom + 50.0;
+    svg.text(middle - 14.0, below, "text-anchor=\"end\" fill=\"#333\"", &escaped(&zero));
+    svg.text(middle + 14.0, below, "fill=\"#333\"", &escaped(&one));
+    svg.finish()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! refused (paths, messages of other programs) is written with [`escaped`]. CSV and XML have their
 //! own escapes on top.
 
+use crate::host::chart::svg::escape;
 use crate::prelude::*;
 
 /// Whether a character may be part of a name: visible, or a blank.
@@ -57,8 +58,7 @@ pub fn csv(text: &str) -> String {
 /// Text for XML and HTML, between tags or in an attribute.
 #[must_use]
 pub fn xml(text: &str) -> String {
-    let text = escaped(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    text.replace('"', "&quot;").replace('\'', "&#39;")
+    escape(&escaped(text))
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ pub mod letters;
 pub mod run;
 mod update;
 pub mod view;
+mod widgets;
 
 pub use choice::Choice;
 

@@ -10,14 +10,14 @@
 //! ```
 
 use crate::prelude::*;
-use jiff::Timestamp;
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph, Wrap};
 
-use super::{Choice, Connection, Model, Scene, letters};
+use super::widgets::{age, bold, choice, choices, colour, cut, days, lines, scrolled, sure, typed};
+use super::{Connection, Model, Scene, letters};
 use crate::host::terminal::log::NoteKind;
 use crate::host::terminal::register::Patient;
 use crate::trial::Phase;
@@ -61,14 +61,6 @@ pub fn view(model: &Model, frame: &mut Frame<'_>) {
     );
 }
 
-fn bold() -> Style {
-    Style::new().add_modifier(Modifier::BOLD)
-}
-
-const fn colour(model: &Model, colour: Color) -> Style {
-    if model.colour { Style::new().fg(colour) } else { Style::new() }
-}
-
 fn header(model: &Model, frame: &mut Frame<'_>, area: Rect) {
     let (state, style) = match &model.connection {
         Connection::Looking => ("looking for the device".to_owned(), Style::new()),
@@ -87,8 +79,8 @@ fn header(model: &Model, frame: &mut Frame<'_>, area: Rect) {
             let full = (share * BAR as f64) as usize;
             let bar = format!("{}{}", "█".repeat(full), "░".repeat(BAR.saturating_sub(full)));
             let phase = match status.phase {
-                Phase::Explore => "explore (both arms by coin)",
-                Phase::Measure => "measure (the better arm mostly)",
+                Phase::Explore => "explore (first half)",
+                Phase::Measure => "measure (second half)",
                 Phase::Closed => "closed (see: equipoise report)",
             };
             let look = match status.next_look {
@@ -239,85 +231,6 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
-fn lines(frame: &mut Frame<'_>, area: Rect, title: &str, lines: Vec<Line<'_>>) {
-    let block = Block::bordered().title(format!(" {title} "));
-    frame.render_widget(Paragraph::new(lines).block(block).wrap(Wrap { trim: false }), area);
-}
-
-/// A question, the text typed so far, and a hint.
-fn typed(frame: &mut Frame<'_>, area: Rect, title: &str, [question, text, hint]: &[String; 3]) {
-    let form = vec![
-        Line::default(),
-        Line::from(format!("  {question}")),
-        Line::default(),
-        Line::styled(format!("  {text}"), bold()),
-        Line::default(),
-        Line::from(format!("  {hint}")),
-    ];
-    lines(frame, area, title, form);
-}
-
-/// A confirmation: `action` is what Enter does, in words that cannot be read the other way round.
-fn sure(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    title: &str,
-    question: &str,
-    action: &str,
-    warning: &str,
-) {
-    let text = vec![
-        Line::default(),
-        Line::styled(format!("  {question}"), bold()),
-        Line::default(),
-        Line::from(format!("  {warning}")),
-        Line::default(),
-        Line::from(vec![
-            Span::styled(format!("  Enter: {action}"), bold()),
-            Span::raw("      Esc: back"),
-        ]),
-    ];
-    lines(frame, area, title, text);
-}
-
-fn choices(
-    model: &Model,
-    frame: &mut Frame<'_>,
-    area: Rect,
-    title: &str,
-    question: &str,
-    names: &[String],
-    chosen: &Choice,
-) {
-    let at = chosen.place(names.len());
-    let mut text =
-        vec![Line::default(), Line::styled(format!("  {question}"), bold()), Line::default()];
-    let room = usize::from(area.height).saturating_sub(text.len() + 4).max(1);
-    for (place, name) in scrolled(names, at.unwrap_or(0), room) {
-        text.push(choice(model, &format!("{:>2}  {name}", place + 1), Some(place) == at));
-    }
-    if !chosen.typed().is_empty() {
-        text.push(Line::default());
-        text.push(Line::from(format!("  Number: {}_", chosen.typed())));
-    }
-    lines(frame, area, title, text);
-}
-
-fn choice(model: &Model, text: &str, chosen: bool) -> Line<'static> {
-    if chosen {
-        let style = Style::new().add_modifier(Modifier::REVERSED).patch(colour(model, Color::Cyan));
-        Line::from(vec![Span::raw(" "), Span::styled(format!("> {text} "), style)])
-    } else {
-        Line::from(format!("   {text}"))
-    }
-}
-
-/// The part of a list around the cursor that fits.
-fn scrolled<T>(items: &[T], at: usize, room: usize) -> impl Iterator<Item = (usize, &T)> {
-    let start = (at + 1).saturating_sub(room);
-    items.iter().enumerate().skip(start).take(room)
-}
-
 fn list(model: &Model, frame: &mut Frame<'_>, area: Rect) {
     let title = match (model.search.as_str(), model.searching) {
         ("", false) => format!("Outcomes waiting: {}", model.waiting.len()),
@@ -459,29 +372,3 @@ const HELP: &str = "
 
   An outcome goes to the device and is kept nowhere on this terminal.
   If the device is unplugged, plug it in again: the terminal goes on.";
-
-/// The beginning of a text, with a mark where it was cut.
-fn cut(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
-}
-
-/// The time between two moments, in its largest unit.
-fn days(from: Timestamp, to: Timestamp) -> String {
-    let hours = to.duration_since(from).as_hours().max(0);
-    if hours < 24 { format!("{hours} h") } else { format!("{} d", hours / 24) }
-}
-
-/// How long ago, in the two largest units.
-#[must_use]
-pub fn age(since: Timestamp, now: Timestamp) -> String {
-    let minutes = now.duration_since(since).as_secs().max(0) / 60;
-    let (days, hours, minutes) = (minutes / (24 * 60), minutes / 60 % 24, minutes % 60);
-    match (days, hours) {
-        (0, 0) => format!("{minutes} min"),
-        (0, _) => format!("{hours} h {minutes:02}"),
-        _ => format!("{days} d {hours} h"),
-    }
-}
