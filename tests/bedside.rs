@@ -83,8 +83,8 @@ impl Device {
         match request {
             Request::Hello => {
                 let (custody, trial) = (Some((true, Micro(99_000_000))), Some(name(self.id)));
-                let (state, stored, restart) = (State::Running, None, None);
-                Reply::Hello(Hello { version: "0", state, stored, custody, trial, restart })
+                let (state, stored, restart, image) = (State::Running, None, None, None);
+                Reply::Hello(Hello { version: "0", state, stored, custody, trial, restart, image })
             }
             Request::Status => Reply::Status(Status {
                 name: name(self.id),

@@ -51,7 +51,7 @@ fn checksum_answers_wrong_and_missing_ones() {
     let mut desk = Desk::blank(1);
     assert_eq!(desk.ask_plain("HELLO*0000"), "ERR checksum got=0000 expected=49D6");
     assert_eq!(desk.ask_plain("STATUS"), "ERR blank", "a person may leave it out");
-    assert_eq!(desk.ask("HELLO"), "HELLO equipoise 2 0.1.0 blank key=none left=100.000000");
+    assert_eq!(desk.ask("HELLO"), "HELLO equipoise 2 0.2.0 blank key=none left=100.000000");
     assert_eq!(desk.ask_plain("STATUS"), "ERR checksum got=none expected=2DAA");
 }
 
@@ -187,7 +187,7 @@ fn closed_answers_a_patient_after_the_close() {
     assert_eq!(desk.order("CLOSE"), "OK");
     assert!(
         desk.ask("HELLO")
-            .starts_with("HELLO equipoise 2 0.1.0 closed key=set left=99.000000 trial=")
+            .starts_with("HELLO equipoise 2 0.2.0 closed key=set left=99.000000 trial=")
     );
     desk.dialogue(&[
         ("ASSIGN 2 0", "ERR closed"),
@@ -266,7 +266,7 @@ fn budget_answers_and_survives_erase() {
         );
         assert_eq!(desk.order("ERASE"), "OK");
         desk = desk.power_up(spent);
-        let blank = format!("HELLO equipoise 2 0.1.0 blank key=set left={}.000000", 100 - spent);
+        let blank = format!("HELLO equipoise 2 0.2.0 blank key=set left={}.000000", 100 - spent);
         assert_eq!(desk.ask("HELLO"), blank);
         if spent < 80 {
             assert!(desk.order("PLAN features=1 patients=4 epsilon=20").starts_with("OK trial="));
@@ -309,7 +309,7 @@ fn storage_fails(seed: u64, tear: Tear) {
     ] {
         assert_eq!(desk.ask(line), "ERR storage until=power-up", "{line}");
     }
-    assert_eq!(desk.ask("HELLO"), "HELLO equipoise 2 0.1.0 fault");
+    assert_eq!(desk.ask("HELLO"), "HELLO equipoise 2 0.2.0 fault");
     let mut desk = desk.power_up(2);
     assert_eq!(desk.assign(1, 0), arm);
     let next = desk.assign(2, 0);
@@ -325,7 +325,7 @@ fn a_senseless_flash_is_left_as_it_is() {
     let before = flash.0.borrow().bytes();
     let mut desk = Desk::<_>::on(flash, Repeatable::new(1));
     desk.dialogue(&[
-        ("HELLO", "HELLO equipoise 2 0.1.0 fault"),
+        ("HELLO", "HELLO equipoise 2 0.2.0 fault"),
         ("ASSIGN 1 0", "ERR storage until=power-up"),
         (&Request::Key(KEY).to_string(), "ERR storage until=power-up"),
     ]);
@@ -362,7 +362,7 @@ fn a_dead_source_leaves_hello_and_status() {
     let mut dead = Desk::<_>::on(desk.flash.clone(), Dying(Repeatable::new(1), 100));
     assert!(
         dead.ask("HELLO")
-            .starts_with("HELLO equipoise 2 0.1.0 running key=set left=99.000000 trial=")
+            .starts_with("HELLO equipoise 2 0.2.0 running key=set left=99.000000 trial=")
     );
     let counts = "design=interim n=20 assigned=1 resolved=0 waiting=1 capacity=8 phase=explore looks=0 next-look=10";
     assert!(dead.ask("STATUS").contains(counts));

@@ -34,9 +34,9 @@ const LINES: [&str; 24] = [
     "PLAN design=interim features=3 patients=20 scale=1 alpha=1/4 epsilon=1 beta=1/20 reports=0",
     "CLOSE",
     "ERASE",
-    "HELLO equipoise 2 0.1.0 running key=set left=99.000000 trial=0123456789abcdef file=0011223344556677 \
-     restart=power",
-    "HELLO equipoise 2 0.1.0 foreign stored=state-1",
+    "HELLO equipoise 2 0.2.0 running key=set left=99.000000 trial=0123456789abcdef file=0011223344556677 \
+     restart=power image=0123456789abcdef",
+    "HELLO equipoise 2 0.2.0 foreign stored=state-1",
     "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=20000 assigned=57 resolved=54 waiting=3 \
      capacity=128 phase=explore looks=0 next-look=1525 spent=1.000000 left=99.000000",
     "ARM 57 0",

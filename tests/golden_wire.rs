@@ -9,9 +9,9 @@ use equipoise::device::report::ReportMac;
 use equipoise::plan::{Design, Plan, Ratio};
 use equipoise::trial::Phase;
 use equipoise::wire::{
-    Claim, FileDigest, Hello, LINE_LIMIT, Lock, Micro, NextLook, Refusal, Reply, Request, Restart,
-    Row, State, Status, Stored, Tag, TrialId, TrialName, Word, checksum, protocol_of, split_proof,
-    unhex,
+    Claim, FileDigest, Hello, ImageHash, LINE_LIMIT, Lock, Micro, NextLook, Refusal, Reply,
+    Request, Restart, Row, State, Status, Stored, Tag, TrialId, TrialName, Word, checksum,
+    protocol_of, split_proof, unhex,
 };
 
 const TRIAL: TrialId = TrialId([0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF]);
@@ -27,7 +27,8 @@ fn plan(text: &str) -> Plan {
 }
 
 fn hello(state: State, restart: Option<Restart>) -> Hello<'static> {
-    Hello { version: "0.2.0", state, stored: None, custody: None, trial: None, restart }
+    let (stored, custody, trial, image) = (None, None, None, None);
+    Hello { version: "0.2.0", state, stored, custody, trial, restart, image }
 }
 
 /// The refusal of a line that is no request.
@@ -142,6 +143,13 @@ fn replies_are_these_bytes() {
         (
             Reply::Hello(hello(State::Fault, Some(Restart::Fault))),
             "HELLO equipoise 2 0.2.0 fault restart=fault*D54B\n",
+        ),
+        (
+            Reply::Hello(Hello {
+                image: Some(ImageHash([0xF0, 1, 2, 3, 4, 5, 6, 7])),
+                ..hello(State::Fault, Some(Restart::Fault))
+            }),
+            "HELLO equipoise 2 0.2.0 fault restart=fault image=f001020304050607*4C10\n",
         ),
         (
             Reply::Hello(Hello { stored: Some(Stored::State(1)), ..hello(State::Foreign, None) }),

@@ -13,5 +13,11 @@ mod trials;
 
 #[path = "qemu/bedside.rs"]
 mod bedside;
+#[path = "../xtask/src/elf.rs"]
+#[allow(dead_code, reason = "shared with xtask, which uses the rest")]
+mod elf;
+#[path = "../xtask/src/image.rs"]
+#[allow(dead_code, reason = "shared with xtask, which uses the rest")]
+mod image;
 #[path = "qemu/known.rs"]
 mod known;

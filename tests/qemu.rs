@@ -11,6 +11,9 @@ mod cycles;
 mod elf;
 #[path = "qemu/emulator.rs"]
 mod emulator;
+#[path = "../xtask/src/image.rs"]
+#[allow(dead_code, reason = "shared with xtask, which uses the rest")]
+mod image;
 #[path = "qemu/known.rs"]
 mod known;
 #[path = "qemu/line.rs"]

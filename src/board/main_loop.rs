@@ -66,11 +66,12 @@ type Bedside<B, const M: usize, const U: usize> =
 pub fn run<B: Board, const M: usize, const U: usize>(parts: Parts<B, M, U>) -> ! {
     static WORK: FlashWork = FlashWork { erases: AtomicU32::new(0), words: AtomicU32::new(0) };
     let Parts { mut clock, mut sender, mut receiver, entropy, flash, .. } = parts;
-    let Parts { mut screen, mut watchdog, held, restart, .. } = parts;
+    let Parts { mut screen, mut watchdog, held, restart, image, .. } = parts;
     #[cfg(feature = "seeded")]
     let entropy = super::drill::Rehearsed::replace(entropy);
     let flash = Counted { flash, work: &WORK };
     let mut device = Bedside::<B, M, U>::asleep(held, flash, entropy, Some(restart));
+    device.set_image(image);
     device.power_up();
     draw_ahead::<B, M, U>(&mut device, &mut clock);
     log!("ready: {}, restart {}", device.state(), restart);

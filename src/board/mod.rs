@@ -4,7 +4,7 @@
 //! Board, Parts      the contract: one associated type a part, see the table
 //! main_loop         the firmware, generic over a Board
 //! inbox, display,   logic that needs no hardware and is tested on a host: received bytes,
-//! restart           pictures, cause of a restart
+//! restart, image    pictures, cause of a restart, hash of the image
 //! nrf               the micro:bit v1 and v2; the only `unsafe` of the crate
 //! ```
 //!
@@ -19,12 +19,14 @@
 //! | screen | [`Screen`] | shows a picture of 5 x 5 LEDs, through `embedded_hal` pins |
 //! | held | [`DeviceState`] | the trial's memory, in a static: it does not fit on a small stack |
 //! | restart | [`Restart`] | why the board started |
+//! | image | [`ImageHash`] | the hash of the firmware on flash |
 //!
 //! `docs/porting.md` explains how to add a board.
 
 pub mod display;
 #[cfg(feature = "seeded")]
 pub mod drill;
+pub mod image;
 pub mod inbox;
 pub mod main_loop;
 #[cfg(all(target_os = "none", any(feature = "microbit-v1", feature = "microbit-v2")))]
@@ -37,7 +39,7 @@ pub mod stamps;
 use crate::device::DeviceState;
 use crate::device::health::Entropy;
 use crate::journal::JournalFlash;
-use crate::wire::Restart;
+use crate::wire::{ImageHash, Restart};
 use core::convert::Infallible;
 use embedded_io::{Read, ReadReady, Write};
 
@@ -121,4 +123,6 @@ pub struct Parts<B: Board, const M: usize, const U: usize> {
     pub held: &'static mut DeviceState<M, U>,
     /// Why the board started.
     pub restart: Restart,
+    /// Which image it runs, from [`image::hash`].
+    pub image: ImageHash,
 }

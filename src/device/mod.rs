@@ -47,7 +47,7 @@ use crate::journal::{Journal, JournalFlash, MountError};
 use crate::plan::Design;
 use crate::trial::Phase;
 use crate::wire::{
-    self, Hello, Line, NextLook, Refusal, Reply, Request, Restart, State, Status, Stored,
+    self, Hello, ImageHash, Line, NextLook, Refusal, Reply, Request, Restart, State, Status, Stored,
 };
 use auth::{Evidence, Session};
 use generator::{Generator, Seeded};
@@ -104,6 +104,7 @@ pub struct Device<S, F, E, G = Generator> {
     chance: Option<G>,
     session: Session,
     restart: Option<Restart>,
+    image: Option<ImageHash>,
     /// A program holds the line: every request must carry its checksum.
     checksums_required: bool,
     trouble: Option<Trouble>,
@@ -143,9 +144,15 @@ where
             chance: None,
             session: Session::NEW,
             restart,
+            image: None,
             checksums_required: false,
             trouble: Some(Trouble::Fault),
         }
+    }
+
+    /// Which firmware `HELLO` names.
+    pub const fn set_image(&mut self, image: ImageHash) {
+        self.image = Some(image);
     }
 
     /// What [`Self::new`] does, where the device lies: a board has no stack for copies of it.
@@ -297,6 +304,7 @@ where
             custody: self.trouble.is_none().then(|| (custody.key().is_ok(), custody.left())),
             trial: self.state.name().filter(|_| self.trouble.is_none()),
             restart: self.restart,
+            image: self.image,
         }
     }
 

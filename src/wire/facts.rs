@@ -115,6 +115,8 @@ pub struct Hello<'a> {
     pub trial: Option<TrialName>,
     /// Why it last started, where known.
     pub restart: Option<Restart>,
+    /// The image it runs, where it has one.
+    pub image: Option<ImageHash>,
 }
 
 /// The public facts of a trial.
@@ -211,6 +213,10 @@ impl FileDigest {
     pub const NONE: Self = Self([0; 8]);
 }
 
+/// The first bytes of the SHA-256 of a firmware image as it lies on flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageHash(pub [u8; 8]);
+
 /// Which trial: its id and the digest of its trial file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrialName {
@@ -221,6 +227,12 @@ pub struct TrialName {
 }
 
 impl fmt::Display for FileDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Hex(&self.0).fmt(f)
+    }
+}
+
+impl fmt::Display for ImageHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Hex(&self.0).fmt(f)
     }

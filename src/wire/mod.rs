@@ -56,11 +56,13 @@
 //! # Replies
 //! ```text
 //! HELLO equipoise 2 <version> <state> [stored=..] [key=.. left=..] [trial=.. file=..] [restart=..]
+//!     [image=..]                                  (one line)
 //!     state: blank running closed fault foreign. `stored` comes with `foreign`: the flash was
 //!     written by a firmware of another version, `state-<number>` or `journal-<number>`, and is left
 //!     as it is. `key`: `set` or `none`. `left`: lifetime budget left. `trial` and `file` as in
 //!     `STATUS`. `restart`: why the device last started, where the board knows: power reset watchdog
-//!     fault (a panic or a processor fault).
+//!     fault (a panic or a processor fault). `image`: 16 hex digits, the first bytes of the SHA-256 of
+//!     the firmware on flash, which `cargo xtask firmware` prints too.
 //! STATUS trial=.. file=.. design=.. n=.. assigned=.. resolved=.. waiting=.. capacity=.. phase=..
 //!     looks=.. next-look=.. spent=.. left=..      (one line)
 //!     trial: 16 hex digits, drawn at random at `PLAN`. file: as sent with `PLAN`, zeros if none was
@@ -111,8 +113,8 @@ mod reply;
 mod request;
 
 pub use facts::{
-    Claim, FileDigest, Hello, Micro, NextLook, Restart, Row, State, Status, Stored, TrialId,
-    TrialName,
+    Claim, FileDigest, Hello, ImageHash, Micro, NextLook, Restart, Row, State, Status, Stored,
+    TrialId, TrialName,
 };
 use frame::is_text;
 pub use frame::{Framer, LINE_LIMIT, Line, Opened, checksum, open};

@@ -3,8 +3,8 @@
 use core::fmt::{self, Write};
 
 use super::facts::{
-    Claim, FileDigest, Hello, Micro, NextLook, Restart, Row, State, Status, Stored, TrialId,
-    TrialName,
+    Claim, FileDigest, Hello, ImageHash, Micro, NextLook, Restart, Row, State, Status, Stored,
+    TrialId, TrialName,
 };
 use super::request::Words;
 use super::{
@@ -82,7 +82,8 @@ impl Reply<'_> {
                     write!(f, " key={} left={left}", if key { "set" } else { "none" })?;
                 }
                 hello.trial.map_or(Ok(()), |name| write!(f, " {name}"))?;
-                hello.restart.map_or(Ok(()), |cause| write!(f, " restart={}", cause.name()))
+                hello.restart.map_or(Ok(()), |cause| write!(f, " restart={}", cause.name()))?;
+                hello.image.map_or(Ok(()), |image| write!(f, " image={image}"))
             }
             Self::Status(s) => {
                 write!(
@@ -231,6 +232,7 @@ impl<'a> Reply<'a> {
             Some(TrialName { id: TrialId(unhex(id)?), file: FileDigest(words.hex("file")?) })
         });
         let restart = words.value_if_any("restart").map(Restart::named);
+        let image = words.value_if_any("image").map(|hash| unhex(hash).map(ImageHash));
         Some(Self::Hello(Hello {
             version,
             state,
@@ -238,6 +240,7 @@ impl<'a> Reply<'a> {
             custody: optional(custody)?,
             trial: optional(trial)?,
             restart: optional(restart)?,
+            image: optional(image)?,
         }))
     }
 

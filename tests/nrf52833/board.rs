@@ -28,6 +28,16 @@ pub enum Firmware {
     Test,
 }
 
+impl Firmware {
+    /// Its ELF.
+    pub fn path(self) -> PathBuf {
+        path(match self {
+            Self::Release => "EQUIPOISE_FIRMWARE_V2",
+            Self::Test => "EQUIPOISE_FIRMWARE_V2_TEST",
+        })
+    }
+}
+
 /// A path from the environment that `cargo xtask test` sets.
 fn path(name: &str) -> PathBuf {
     let path = std::env::var_os(name)
@@ -51,15 +61,11 @@ impl Board {
     /// Switches on a board whose journal has never been written. `seed` is for its noise and its
     /// torn flash.
     pub fn boot(firmware: Firmware, seed: u32) -> Self {
-        let elf = path(match firmware {
-            Firmware::Release => "EQUIPOISE_FIRMWARE_V2",
-            Firmware::Test => "EQUIPOISE_FIRMWARE_V2_TEST",
-        });
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nrf52833/board.py");
         let mut process = Command::new(path("EQUIPOISE_PYTHON"))
             .arg("-B")
             .arg(script)
-            .arg(&elf)
+            .arg(firmware.path())
             .arg(seed.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -51,6 +51,7 @@ fn whole_trial_with_report_and_leds() {
     for design in ["interim", "dp-conse"] {
         let mut board = Board::boot(Firmware::Release, 1);
         board.expect_hello("blank", "restart=power");
+        board.expect_image(&Firmware::Release.path());
         assert_eq!(lit(&mut board, 1_100_000), leds(display::HEART));
         let plan = format!("design={design} features=3 patients=60 epsilon=2 scale=10");
         board.begin(&plan);

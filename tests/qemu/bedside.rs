@@ -1,8 +1,11 @@
 //! Both ends of a conversation: requests with checksums, replies checked, and the custodian's
 //! proofs.
 
+use crate::elf::Elf;
+use crate::image::digest;
 use equipoise::testkit::order;
 use equipoise::wire::{Reply, checksum};
+use std::path::Path;
 
 /// The custodian's key.
 pub const KEY: [u8; 32] = *b"the custodian of the trial on Q1";
@@ -39,9 +42,18 @@ pub trait Bedside {
     /// The reply to `HELLO` must name this state and this cause of restart.
     fn expect_hello(&mut self, state: &str, restart: &str) {
         let hello = self.request("HELLO");
-        let good = hello.starts_with(&format!("HELLO equipoise 2 0.1.0 {state} "))
-            && hello.ends_with(restart);
+        let version = env!("CARGO_PKG_VERSION");
+        let good = hello.starts_with(&format!("HELLO equipoise 2 {version} {state} "))
+            && hello.contains(&format!(" {restart} image="));
         assert!(good, "{hello}");
+    }
+
+    /// `HELLO` must name this very image, by the hash that `cargo xtask firmware` prints.
+    fn expect_image(&mut self, elf: &Path) {
+        let elf = Elf::parse(std::fs::read(elf).unwrap()).unwrap();
+        let digest = digest(&elf.load_segments());
+        let hello = self.request("HELLO");
+        assert!(hello.ends_with(&format!(" image={}", &digest[..16])), "{hello}, not {digest}");
     }
 
     /// Sets the key and starts a trial.

@@ -91,3 +91,11 @@ fn full_capacity_fits_in_16_kb() {
     assert_eq!(board.report().len(), 65);
     board.print_memory("64 features, 256 waiting, both looks, report");
 }
+
+/// A custodian compares this hash with the release's.
+#[test]
+fn hello_names_the_image() {
+    for firmware in [Firmware::Release, Firmware::Test] {
+        Emulator::boot(firmware).expect_image(&firmware.path());
+    }
+}

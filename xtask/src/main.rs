@@ -12,6 +12,7 @@ mod lint;
 mod probe;
 mod search;
 mod tools;
+mod windows;
 
 use board::{Board, Build, Profile};
 use std::path::Path;
@@ -74,9 +75,13 @@ const TASKS: [Task; 18] = [
     },
     Task {
         name: "test",
-        options: "",
-        help: "all gates: lint, firmware sizes, host tests, firmware under QEMU, terminal in tmux",
-        run: |words| no_options(words).and_then(|()| test()),
+        options: "[--windows]",
+        help: "all gates: lint, sizes, host tests, emulated boards, terminal; --windows: under wine",
+        run: |words| match words {
+            [] => test(),
+            ["--windows"] => windows::test(),
+            other => Err(format!("`{}`: allowed is --windows", other.join(" "))),
+        },
     },
     Task {
         name: "lint",

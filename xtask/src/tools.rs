@@ -116,6 +116,19 @@ pub fn mingw() -> Result<(), String> {
     apt_install(&["gcc-mingw-w64-x86-64"])
 }
 
+/// A wine that runs 64-bit programs: its path.
+pub fn wine() -> Result<PathBuf, String> {
+    let found = || {
+        let known = ["/usr/lib/wine/wine64", "/usr/bin/wine64", "/usr/bin/wine"];
+        known.into_iter().map(PathBuf::from).find(|path| path.exists())
+    };
+    if found().is_none() {
+        say("wine is missing");
+        apt_install(&["wine", "wine64"])?;
+    }
+    found().ok_or_else(|| "wine was installed but is not where Debian has it".into())
+}
+
 /// Where cargo leaves what it builds.
 pub fn target_directory() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from)

@@ -8,7 +8,10 @@
 
 use super::model::{FLASH_PAGE, pac};
 use super::write;
+use crate::board::image;
 use crate::journal::JournalFlash;
+use crate::wire::ImageHash;
+use core::arch::asm;
 use core::ptr;
 use embedded_storage::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase,
@@ -20,6 +23,21 @@ const WORD: usize = 4;
 unsafe extern "C" {
     static _journal_start: u8;
     static _journal_end: u8;
+    static _image_start: u8;
+    static _image_end: u8;
+}
+
+/// The hash of the image on flash, which begins at address 0.
+pub(super) fn image_hash() -> ImageHash {
+    let (start, end) = (ptr::addr_of!(_image_start) as usize, ptr::addr_of!(_image_end) as usize);
+    image::hash((start..end).step_by(WORD).map(|address| {
+        let word: u32;
+        // SAFETY: reads a word of flash. In assembly, because a pointer to address 0 is null.
+        unsafe {
+            asm!("ldr {0}, [{1}]", out(reg) word, in(reg) address, options(readonly, nostack));
+        }
+        word
+    }))
 }
 
 /// The journal's region.

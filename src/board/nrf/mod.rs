@@ -79,6 +79,7 @@ pub fn take() -> Option<Parts<Microbit, FEATURES, WAITING>> {
         // SAFETY: once only, because `pac::Peripherals::take` gives its value once.
         held: unsafe { &mut *HELD.0.get() },
         restart,
+        image: flash::image_hash(),
     })
 }
 

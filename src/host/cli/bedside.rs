@@ -11,6 +11,7 @@ use super::error::CliError;
 use super::session::{PatientName, PortArgs, SessionArgs};
 use crate::host::output::say;
 use crate::host::terminal::bedside::{Recorded, failure};
+use crate::host::terminal::client::Hello;
 use crate::host::terminal::screen;
 use crate::host::terminal::trial_file::TrialFile;
 use crate::wire::{NextLook, State, Status};
@@ -213,11 +214,13 @@ pub fn status(args: &StatusArgs) -> Result<(), CliError> {
     let state = hello.state.name();
     let key = hello.custody.map(|(key, _)| key);
     let left = hello.custody.map(|(_, left)| left);
+    let image = hello.image.map(|image| image.to_string());
     if matches!(hello.state, State::Blank | State::Fault | State::Foreign) {
         let left = left.map(|left| left.to_string());
         say(&if args.json {
             let line = serde_json::json!({
-                "state": state, "version": hello.version, "key_set": key, "epsilon_left": left,
+                "state": state, "version": hello.version, "image": image, "key_set": key,
+                "epsilon_left": left,
             });
             format!("{line}\n")
         } else {
@@ -228,26 +231,29 @@ pub fn status(args: &StatusArgs) -> Result<(), CliError> {
             };
             let left = left
                 .map_or(String::new(), |left| format!(", lifetime budget left: epsilon {left}"));
-            format!("{port}: {state}{key}{left}\n")
+            format!("{port}: {state}{key}{left}, program {}\n", program(&hello))
         });
         return Ok(());
     }
     let status = client.status().map_err(failure)?;
-    say(&if args.json {
-        as_json(&status, state, &hello.version)
-    } else {
-        in_words(&status, &port, state)
-    });
+    say(&if args.json { as_json(&status, &hello) } else { in_words(&status, &port, &hello) });
     Ok(())
 }
 
-fn as_json(status: &Status, state: &str, version: &str) -> String {
+/// Which program the device runs.
+fn program(hello: &Hello) -> String {
+    let image = hello.image.map_or(String::new(), |image| format!(", image {image}"));
+    format!("{}{image}", hello.version)
+}
+
+fn as_json(status: &Status, hello: &Hello) -> String {
     let next = match status.next_look {
         NextLook::After(resolved) => Some(resolved),
         NextLook::AtClose | NextLook::None => None,
     };
     let line = serde_json::json!({
-        "state": state, "version": version, "trial": status.name.id.to_string(),
+        "state": hello.state.name(), "version": hello.version,
+        "image": hello.image.map(|image| image.to_string()), "trial": status.name.id.to_string(),
         "digest": status.name.file.to_string(), "design": status.design.name(), "patients": status.patients,
         "assigned": status.assigned, "resolved": status.resolved, "waiting": status.waiting,
         "capacity": status.capacity, "phase": status.phase.name(), "looks": status.looks, "next_look": next,
@@ -256,7 +262,7 @@ fn as_json(status: &Status, state: &str, version: &str) -> String {
     format!("{line}\n")
 }
 
-fn in_words(status: &Status, port: &str, state: &str) -> String {
+fn in_words(status: &Status, port: &str, hello: &Hello) -> String {
     let next = match status.next_look {
         NextLook::After(resolved) => format!("after {resolved} resolved patients"),
         NextLook::AtClose => "at the close".to_owned(),
@@ -264,8 +270,10 @@ fn in_words(status: &Status, port: &str, state: &str) -> String {
     };
     let s = status;
     format!(
-        "{port}: {state}\n  trial     {}, digest {}\n  design    {}, phase {}\n  patients  {} of {}, {} resolved, {} \
-         waiting, room for {}\n  looks     {}, next {next}\n  epsilon   {} spent in the device's lifetime, {} left\n",
+        "{port}: {}\n  trial     {}, digest {}\n  design    {}, phase {}\n  patients  {} of {}, {} resolved, {} \
+         waiting, room for {}\n  looks     {}, next {next}\n  epsilon   {} spent in the device's lifetime, {} left\n  \
+         program   {}\n",
+        hello.state.name(),
         s.name.id,
         s.name.file,
         s.design,
@@ -278,5 +286,6 @@ fn in_words(status: &Status, port: &str, state: &str) -> String {
         s.looks,
         s.spent,
         s.left,
+        program(hello)
     )
 }

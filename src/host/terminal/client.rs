@@ -21,8 +21,8 @@ use std::time::Duration;
 use super::exchange::{Open, greet, hello};
 use super::link::{self, Link, LinkError, Port};
 use crate::wire::{
-    Line, MAC_BYTES, Micro, NONCE_BYTES, Proof, Reply, Request, Row, State, Status, Stored,
-    TrialId, TrialName, Word,
+    ImageHash, Line, MAC_BYTES, Micro, NONCE_BYTES, Proof, Reply, Request, Row, State, Status,
+    Stored, TrialId, TrialName, Word,
 };
 
 /// How long one copy of a request waits for its answer. A look on a micro:bit v1 takes up to 1.5
@@ -74,6 +74,8 @@ pub struct Hello {
     pub custody: Option<(bool, Micro)>,
     /// The trial it holds.
     pub trial: Option<TrialName>,
+    /// The firmware image it runs; a virtual device has none.
+    pub image: Option<ImageHash>,
 }
 
 /// A report as the device sent it.

@@ -128,6 +128,7 @@ pub(super) fn hello(reply: &Reply<'_>) -> Option<Hello> {
             stored: hello.stored,
             custody: hello.custody,
             trial: hello.trial,
+            image: hello.image,
         }),
         _ => None,
     }

@@ -1,0 +1,193 @@
+//! `cargo xtask test --windows`: the Windows program under wine, held against the Linux one.
+//!
+//! Commands whose result depends on a seed must print the same bytes on both systems. The others
+//! (keys, a device with its terminal, the demonstration) must end as they do on Linux.
+
+use crate::{cargo, run, say, tools};
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::{fs, str};
+
+const TARGET: &str = "x86_64-pc-windows-gnu";
+/// Debian's wine has no `bcryptprimitives.dll`, from which Rust's library takes its random bytes.
+/// This stands in for it, in these tests only.
+const SHIM: &str = "\
+#include <windows.h>
+#include <ntsecapi.h>
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length) {
+    return RtlGenRandom(data, (ULONG)length);
+}
+";
+/// Deterministic commands.
+const SAME: [&[&str]; 5] = [
+    &["--help"],
+    &["simulate", "--runs", "40", "--patients", "400", "--features", "2", "--seed", "7"],
+    &["simulate", "--design", "uniform,dp-conse", "--runs", "9", "--delay", "0..50", "--json", "-"],
+    &["sample", "--law", "lap-plus", "--rate", "1/9", "--count", "50", "--seed", "3"],
+    &["check", "trial.toml"],
+];
+
+/// The two programs, and a folder in which both run.
+struct Programs {
+    wine: PathBuf,
+    windows: PathBuf,
+    linux: PathBuf,
+    folder: PathBuf,
+}
+
+pub fn test() -> Result<(), String> {
+    let programs = Programs::build()?;
+    for words in SAME {
+        programs.same(words)?;
+    }
+    let refused = ["plan", "--nonsense"];
+    let (here, there) = (programs.linux(&refused)?, programs.windows(&refused)?);
+    check(&refused, here.status.code() == there.status.code() && !there.status.success(), &there)?;
+    programs.trial()?;
+    let demo = ["demo", "--patients", "400", "--seed", "1"];
+    let done = programs.windows(&demo)?;
+    check(&demo, done.status.success() && !done.stdout.is_empty(), &done)?;
+    println!("the Windows program does what the Linux one does");
+    Ok(())
+}
+
+impl Programs {
+    /// Builds both, installs wine, and makes an empty folder with the example.
+    fn build() -> Result<Self, String> {
+        tools::mingw()?;
+        tools::target(TARGET)?;
+        let wine = tools::wine()?;
+        let build = ["build", "--bin", "equipoise"];
+        run(cargo().args(build))?;
+        run(cargo().args(build).args(["--target", TARGET]))?;
+        let built = std::path::absolute(tools::target_directory());
+        let built = built.map_err(|error| format!("target directory: {error}"))?;
+        let windows = built.join(TARGET).join("debug/equipoise.exe");
+        let folder = built.join("windows");
+        if folder.exists() {
+            fs::remove_dir_all(&folder)
+                .map_err(|error| format!("{}: {error}", folder.display()))?;
+        }
+        let made = fs::create_dir_all(&folder).and_then(|()| {
+            fs::write(folder.join("shim.c"), SHIM)?;
+            fs::copy("examples/trial.toml", folder.join("trial.toml"))
+        });
+        made.map_err(|error| format!("{}: {error}", folder.display()))?;
+        let shim = windows.with_file_name("bcryptprimitives.dll");
+        let mut compile = Command::new("x86_64-w64-mingw32-gcc");
+        compile.args(["-shared", "-o"]).arg(shim).arg(folder.join("shim.c"));
+        run(compile.arg("-ladvapi32"))?;
+        Ok(Self { wine, windows, linux: built.join("debug/equipoise"), folder })
+    }
+
+    fn linux(&self, words: &[&str]) -> Result<Output, String> {
+        output(Command::new(&self.linux).args(words).current_dir(&self.folder), words)
+    }
+
+    fn windows(&self, words: &[&str]) -> Result<Output, String> {
+        output(self.under_wine().args(words), words)
+    }
+
+    fn under_wine(&self) -> Command {
+        let mut command = Command::new(&self.wine);
+        command.arg(&self.windows).current_dir(&self.folder);
+        // No messages of wine's own, and a Windows home that is empty at first.
+        command.env("WINEDEBUG", "-all").env("WINEPREFIX", self.folder.join("wine"));
+        command
+    }
+
+    /// Both systems print the same, but for the ends of lines and the program's name.
+    fn same(&self, words: &[&str]) -> Result<(), String> {
+        let (here, there) = (self.linux(words)?, self.windows(words)?);
+        let same = text(&here.stdout) == text(&there.stdout).replace("equipoise.exe", "equipoise");
+        let ends = here.status.code() == there.status.code();
+        check(words, same && ends && here.status.success(), &there)
+    }
+
+    /// A key, a device, and a patient from enrolment to the report.
+    fn trial(&self) -> Result<(), String> {
+        let done = self.windows(&["keygen", "key"])?;
+        check(&["keygen"], done.status.success(), &done)?;
+        let again = self.windows(&["keygen", "key"])?;
+        check(&["keygen", "again"], !again.status.success(), &again)?;
+        let mut device = Device::start(self.under_wine().args(["device", "--flash", "flash"]))?;
+        let port = device.port()?;
+        let port = port.as_str();
+        let key = ["--key-file", "key"];
+        let log = ["--trial", "trial.toml", "--log", "log", "--operator", "nurse"];
+        let ask = |words: &[&str], more: &[&str], expected: &str| {
+            let words = [words, &["--port", port], more].concat();
+            let done = self.windows(&words)?;
+            let good = done.status.success() && text(&done.stdout).contains(expected);
+            check(&words, good, &done)
+        };
+        ask(&["provision", "trial.toml"], &key, "has begun")?;
+        ask(&["assign", "P-1", "0"], &log, "arm")?;
+        ask(&["outcome", "P-1", "1"], &log, "recorded")?;
+        ask(&["status"], &[], "1 of 4000")?;
+        ask(&["close", "--yes"], &key, "")?;
+        ask(&["report", "--trial", "trial.toml"], &key, "")
+    }
+}
+
+/// A device under wine; stopped when the test ends, however it ends.
+struct Device(Child);
+
+impl Device {
+    fn start(command: &mut Command) -> Result<Self, String> {
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+        Ok(Self(child.map_err(|error| format!("the device did not start: {error}"))?))
+    }
+
+    /// The name of its port, which it prints first.
+    fn port(&mut self) -> Result<String, String> {
+        let output = self.0.stdout.take().ok_or("the device's output is taken")?;
+        let mut line = String::new();
+        let read = BufReader::new(output).read_line(&mut line);
+        read.map_err(|error| format!("the device's output: {error}"))?;
+        let port = line.trim();
+        if port.starts_with("tcp:") {
+            Ok(port.to_owned())
+        } else {
+            Err(format!("the device printed `{port}`, not its port"))
+        }
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn output(command: &mut Command, words: &[&str]) -> Result<Output, String> {
+    let output = command.stdin(Stdio::null()).output();
+    output.map_err(|error| format!("`equipoise {}` did not start: {error}", words.join(" ")))
+}
+
+/// Text as Linux would have written it.
+fn text(bytes: &[u8]) -> String {
+    str::from_utf8(bytes).unwrap_or("not UTF-8").replace("\r\n", "\n")
+}
+
+fn check(words: &[&str], good: bool, done: &Output) -> Result<(), String> {
+    let line = words.join(" ");
+    if good {
+        say(&format!("under wine: equipoise {line}: as it should be"));
+        return Ok(());
+    }
+    let (status, out, error) = (done.status, text(&done.stdout), text(&done.stderr));
+    Err(format!("under wine `equipoise {line}` ended with {status}:\n{out}{error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ends_are_those_of_linux() {
+        assert_eq!(text(b"a\r\nb\n"), "a\nb\n");
+    }
+}
