@@ -11,20 +11,7 @@ use sha2::{Digest as _, Sha256};
 /// The hash of an image from its words, in the order of their addresses.
 pub fn hash(words: impl Iterator<Item = u32>) -> ImageHash {
     let mut sha = Sha256::new();
-    // A whole block at a time: word by word the hash would take a fifth longer.
-    let mut block = [0; 64];
-    let mut filled = 0;
-    for word in words {
-        if let Some(place) = block.get_mut(filled..filled + 4) {
-            place.copy_from_slice(&word.to_le_bytes());
-        }
-        filled += 4;
-        if filled == block.len() {
-            sha.update(block);
-            filled = 0;
-        }
-    }
-    sha.update(block.get(..filled).unwrap_or_default());
+    words.for_each(|word| sha.update(word.to_le_bytes()));
     let mut first = [0; 8];
     first.iter_mut().zip(sha.finalize()).for_each(|(byte, full)| *byte = full);
     ImageHash(first)

@@ -126,8 +126,8 @@ impl Programs {
         ask(&["assign", "P-1", "0"], &log, "arm")?;
         ask(&["outcome", "P-1", "1"], &log, "recorded")?;
         ask(&["status"], &[], "1 of 4000")?;
-        ask(&["close", "--yes"], &key, "")?;
-        ask(&["report", "--trial", "trial.toml"], &key, "")
+        ask(&["close", "--yes"], &key, "closed")?;
+        ask(&["report", "--trial", "trial.toml"], &key, "95 %")
     }
 }
 

@@ -49,7 +49,15 @@ pub fn plainly(options: &mut OpenOptions) -> &mut OpenOptions {
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?;
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    sync_folder(folder.unwrap_or(Path::new(".")))
+}
+
+/// Makes the names in a folder durable.
+///
+/// # Errors
+/// The disk failed.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
 }
 
 /// Tells a file from all others: device and inode.

@@ -90,7 +90,7 @@ impl Log {
             length: whole as u64,
         };
         if bytes.is_empty() {
-            File::open(folder).and_then(|folder| folder.sync_all()).map_err(disk)?;
+            os::sync_folder(folder).map_err(disk)?;
         }
         if cut > 0 {
             log.file.set_len(log.length).map_err(disk)?;
