@@ -292,6 +292,6 @@ fn standard_input_and_output_carry_the_line() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(
         text,
-        "HELLO equipoise 2 0.2.0 blank key=none left=100.000000 restart=power*3BAF\nERR blank*D9D5\n"
+        "HELLO equipoise 2 0.2.0 blank key=none left=100.000000 restart=power*14AD\nERR blank*D9D5\n"
     );
 }
