@@ -27,8 +27,8 @@ unsafe extern "C" {
     static _image_end: u8;
 }
 
-/// The hash of the image on flash, which begins at address 0. (Not inlined: its memory would stay on
-/// the stack of the main loop.)
+/// The hash of the image on flash, which begins at address 0. (Not inlined: its memory would stay
+/// on the stack of the main loop.)
 #[inline(never)]
 pub(super) fn image_hash() -> ImageHash {
     let (start, end) = (ptr::addr_of!(_image_start) as usize, ptr::addr_of!(_image_end) as usize);
