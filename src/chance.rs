@@ -1,8 +1,8 @@
-//! The one door for randomness.
+//! The source of randomness: everything random is drawn through [`Chance`].
 //!
-//! Everything random in a trial - the arm of a patient, a noise draw, the length of a batch - is
-//! asked of a [`Chance`]. The device passes [`Sampler`] over ChaCha20, simulation the same over
-//! xoshiro, and the exact audit an enumerator that walks every answer with its exact probability.
+//! That is the arm of a patient, a noise draw, the length of a batch. The device passes [`Sampler`]
+//! over ChaCha20, simulation the same over xoshiro, and the exact audit an enumerator that walks
+//! every answer with its exact probability.
 
 use core::fmt;
 

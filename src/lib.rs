@@ -24,6 +24,25 @@
 )]
 #![cfg_attr(feature = "host", doc = "| [`testkit`] | models of imperfect hardware for tests | |")]
 //!
+//! A trial without a device, as the simulator runs it:
+//!
+//! ```
+//! use equipoise::chance::DeviceSampler;
+//! use equipoise::plan::Plan;
+//! use equipoise::trial::{Phase, Trial};
+//!
+//! let plan = Plan::parse("features=2 patients=100 epsilon=1")?;
+//! let mut trial: Trial<2, 8> = Trial::new(plan)?;
+//! let mut chance = DeviceSampler::seed_from_u64(7);
+//! for patient in 1..=100 {
+//!     let arm = trial.assign((patient % 2) as u8, None, &mut chance)?;
+//!     trial.outcome(patient, arm.index() as u16, &mut chance)?;
+//! }
+//! trial.close(&mut chance);
+//! assert_eq!(trial.phase(), Phase::Closed);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Three rules hold everywhere: all chance enters through [`chance::Chance`], all durable state
 //! leaves through the [`journal`], and all bytes to the outside leave through [`wire::Reply`],
 //! which cannot hold a raw count, sum or outcome.

@@ -15,6 +15,14 @@ const fn gcd(mut a: u64, mut b: u64) -> u64 {
 }
 
 /// An exact non-negative rational in lowest terms.
+///
+/// ```
+/// use equipoise::plan::Ratio;
+///
+/// assert_eq!("0.25".parse::<Ratio>()?.to_string(), "1/4");
+/// assert!("-1".parse::<Ratio>().is_err());
+/// # Ok::<(), equipoise::plan::NotARatio>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Ratio {
@@ -101,6 +109,14 @@ impl fmt::Display for Ratio {
 /// The text is not a rational this crate can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotARatio;
+
+impl fmt::Display for NotARatio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "allowed a number such as 3, 1/4 or 0.25, denominator up to {MAX_DENOMINATOR}")
+    }
+}
+
+impl core::error::Error for NotARatio {}
 
 impl FromStr for Ratio {
     type Err = NotARatio;

@@ -60,7 +60,7 @@ fn life(seed: u64) -> Fate {
             (assigned, waiting) = (patient, waiting + 1);
         }
         if below(3) == 0 {
-            desk.settle();
+            desk.run_until_idle();
         }
         if patient > 3
             && desk.ask(&format!("OUTCOME {} 1", patient - 3)) == format!("OK {}", patient - 3)

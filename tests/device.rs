@@ -329,7 +329,7 @@ fn a_senseless_flash_is_left_as_it_is() {
         ("ASSIGN 1 0", "ERR storage until=power-up"),
         (&Request::Key(KEY).to_string(), "ERR storage until=power-up"),
     ]);
-    desk.settle();
+    desk.run_until_idle();
     assert!(desk.flash.0.borrow().bytes() == before);
 }
 
@@ -369,7 +369,7 @@ fn a_dead_source_leaves_hello_and_status() {
     for line in ["ASSIGN 2 0", "OUTCOME 1 1", "LOST 1", "REPORT", "AUTH", "CLOSE", "ERASE"] {
         assert_eq!(dead.ask(line), "ERR entropy health test failed", "{line}");
     }
-    dead.settle();
+    dead.run_until_idle();
     assert_eq!(desk.power_up(2).assign(1, 0), arm);
 }
 
@@ -407,7 +407,7 @@ fn a_power_cut_after_every_request_is_harmless() {
 fn an_error_changes_nothing_on_flash() {
     let mut desk = Desk::running(1, PLAN);
     desk.assign(1, 0);
-    desk.settle();
+    desk.run_until_idle();
     let before = desk.flash.0.borrow().operations();
     for line in [
         "ASSIGN 1 0",
@@ -572,7 +572,7 @@ fn only_custodian_commands_take_a_proof() {
 fn a_new_key_replaces_the_old_one_for_good() {
     let mut desk = Desk::running(1, PLAN);
     assert_eq!(desk.order(&Request::Key([7; 32]).to_string()), "OK");
-    desk.settle();
+    desk.run_until_idle();
     let flash = desk.flash.0.borrow().bytes();
     assert!(!flash.windows(32).any(|bytes| bytes == KEY), "the old key is wiped");
     assert!(flash.windows(32).any(|bytes| bytes == [7; 32]));
@@ -649,11 +649,11 @@ fn the_closing_look_needs_the_custodian() {
         for patient in 1..=4 {
             desk.assign(patient, 0);
             desk.ask(&format!("LOST {patient}"));
-            desk.settle();
+            desk.run_until_idle();
         }
         for line in ["LOST 4", "OUTCOME 4 1", "ASSIGN 5 0", "STATUS"] {
             desk.ask(line);
-            desk.settle();
+            desk.run_until_idle();
         }
         let status = desk.ask("STATUS");
         assert!(
@@ -817,7 +817,7 @@ fn samples_per_patient_and_look() {
         desk.assign(patient, 0);
         desk.assign(patient, 0);
         desk.ask(&format!("OUTCOME {patient} 1"));
-        desk.settle();
+        desk.run_until_idle();
         let looks = usize::from(patient >= 10);
         assert_eq!(
             taken.get(),

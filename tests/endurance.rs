@@ -29,12 +29,12 @@ fn lasts<const U: usize, const P: usize>(board: &str, erases_per_page: f64, coun
                 desk.ask(&format!("OUTCOME {resolved} {}", resolved % 2)),
                 format!("OK {resolved}")
             );
-            desk.settle();
+            desk.run_until_idle();
         }
         let arm = desk.assign(patient, patient.wrapping_mul(0x9e37_79b9) >> 26);
         assert!(arm.starts_with("ARM "), "{arm}");
         let before_rest = erases(&desk);
-        desk.settle();
+        desk.run_until_idle();
         if patient == earlier {
             before = before_rest;
         }
@@ -67,7 +67,7 @@ fn pauses_keep_page_turns_out_of_requests() {
     let mut desk =
         Desk::<Repeatable, Generator, 64, 128, 1024>::on(Flash::of(PAGES), Repeatable::new(1));
     desk.provision(&format!("PLAN features={FEATURES} patients=4000000 epsilon=1"));
-    desk.settle();
+    desk.run_until_idle();
     let erases =
         |desk: &Desk<_, _, 64, 128, 1024>| desk.flash.0.borrow().erases().iter().sum::<u32>();
     // The most words of an ordinary request: header, descriptors, values, commit, mark and scrub.
@@ -79,7 +79,7 @@ fn pauses_keep_page_turns_out_of_requests() {
             let words = desk.flash.0.borrow().operations() - before.1;
             assert_eq!(erases(&desk), before.0, "{line}");
             assert!(words <= MOST, "{line}: {words} words");
-            desk.settle();
+            desk.run_until_idle();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whatever is on flash, mounting it never panics, and damage to what was committed is never taken
+//! Mounting any flash image never panics, and damage to what was committed is never taken
 //! for something else.
 //!
 //! `cargo test --test flash_images` mounts a few thousand images; `EQUIPOISE_IMAGES=10000000` in

@@ -228,7 +228,7 @@ fn images() -> Vec<Vec<u8>> {
             desk.assign(patient, patient % 3);
             desk.ask(&format!("OUTCOME {patient} 1"));
             if patient % 3 == 0 {
-                desk.settle();
+                desk.run_until_idle();
             }
             images.push(desk.flash.0.borrow().bytes());
         }
@@ -281,7 +281,7 @@ fn any_flash_image_is_mounted_or_refused() {
         ] {
             desk.ask(line);
         }
-        desk.settle();
+        desk.run_until_idle();
         if state == State::Fault {
             assert!(
                 desk.ask("STATUS").starts_with("ERR storage"),

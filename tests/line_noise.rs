@@ -1,4 +1,4 @@
-//! Whatever the line does to the bytes, a terminal that repeats its requests and the device agree
+//! Whatever noise is on the line, a terminal that repeats its requests and the device agree
 //! in the end: on every arm, on every count, and on every outcome in the ledger. Nothing is
 //! assigned twice.
 //!

@@ -35,8 +35,9 @@ fn holds(bytes: &[u8], head: &Head) -> bool {
     log::follow(bytes).and_then(|hashes| log::reaches(&hashes, head)).is_ok()
 }
 
+/// Every change of one byte of a hundred lines is found.
 #[test]
-fn every_change_of_one_byte_of_a_hundred_lines_is_found() {
+fn every_changed_byte_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let path = hundred_lines(folder.path());
     let (head, entries) = log::verify(&path, None).unwrap();
@@ -72,8 +73,9 @@ fn every_change_of_one_byte_of_a_hundred_lines_is_found() {
     assert!(holds(&bytes, &head));
 }
 
+/// Every dropped, doubled or swapped line is found, the last one too.
 #[test]
-fn every_dropped_doubled_or_swapped_line_is_found_the_last_too() {
+fn dropped_or_moved_lines_are_found() {
     let folder = tempfile::tempdir().unwrap();
     let path = hundred_lines(folder.path());
     let (head, _) = log::verify(&path, None).unwrap();
@@ -106,8 +108,9 @@ fn every_dropped_doubled_or_swapped_line_is_found_the_last_too() {
     }
 }
 
+/// A log without its head is refused, and a noted hash is looked up.
 #[test]
-fn a_log_without_its_head_is_refused_and_a_noted_hash_is_looked_up() {
+fn log_without_its_head_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = hundred_lines(folder.path());
     let (head, _) = log::verify(&path, None).unwrap();
@@ -119,8 +122,9 @@ fn a_log_without_its_head_is_refused_and_a_noted_hash_is_looked_up() {
     assert!(matches!(Log::open(&path, "nurse"), Err(LogError::NoHead(..))));
 }
 
+/// A line torn by a crash is cut off, and the log says so.
 #[test]
-fn a_line_torn_by_a_crash_is_cut_off_and_the_log_says_so() {
+fn torn_line_is_cut_off_and_noted() {
     let folder = tempfile::tempdir().unwrap();
     let path = hundred_lines(folder.path());
     let whole = fs::read(&path).unwrap();
@@ -132,8 +136,9 @@ fn a_line_torn_by_a_crash_is_cut_off_and_the_log_says_so() {
     assert_eq!(log::verify(&path, None).unwrap().0.lines, 102);
 }
 
+/// A log ahead of its head after a crash is accepted; a shorter one is not.
 #[test]
-fn a_log_ahead_of_its_head_after_a_crash_is_taken_and_a_shorter_one_is_not() {
+fn log_may_be_ahead_of_its_head() {
     let folder = tempfile::tempdir().unwrap();
     let path = hundred_lines(folder.path());
     let head = fs::read(log::head_path(&path)).unwrap();

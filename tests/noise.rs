@@ -153,8 +153,9 @@ impl Setting {
     }
 }
 
+/// The masses of every setting add up as their closed form says.
 #[test]
-fn the_masses_of_every_setting_add_up_as_their_closed_form_says() {
+fn masses_add_up_to_their_closed_form() {
     for setting in SETTINGS {
         let center = setting.center.unwrap_or(0) as i64;
         let scale = (1.0 / setting.rate()) as i64;
@@ -189,8 +190,9 @@ fn draws_have_the_exact_law() {
     }
 }
 
+/// These tests would see a rate that is wrong by two percent.
 #[test]
-fn a_rate_wrong_by_two_percent_would_have_been_seen() {
+fn rate_wrong_by_two_percent_is_seen() {
     for (seed, setting) in (101..).zip(SETTINGS) {
         for percent in [98, 102] {
             let ratio = setting.chi_square(setting.num * percent, setting.den * 100, seed);
@@ -202,8 +204,9 @@ fn a_rate_wrong_by_two_percent_would_have_been_seen() {
     }
 }
 
+/// `lap_plus` around a far centre is the Laplace law, moved.
 #[test]
-fn lap_plus_around_a_far_centre_is_the_laplace_law_moved() {
+fn lap_plus_far_from_0_is_moved_laplace() {
     let law = Laplace::new(Rate::new(1, 40).unwrap());
     let (mut a, mut b) = (DeviceSampler::seed_from_u64(7), DeviceSampler::seed_from_u64(7));
     for _ in 0..10_000 {
@@ -288,8 +291,9 @@ fn no_step_of_any_table_costs_more_than_its_rate() {
     }
 }
 
+/// Every threshold is above its exact value by at most four units.
 #[test]
-fn every_threshold_is_above_its_exact_value_by_at_most_four_units() {
+fn thresholds_are_exact_to_four_units() {
     for (num, den) in [
         (16, 1),
         (15_999, 1000),
@@ -317,8 +321,9 @@ fn every_threshold_is_above_its_exact_value_by_at_most_four_units() {
     }
 }
 
+/// A rate is taken from its range and from nowhere else.
 #[test]
-fn a_rate_is_taken_from_its_range_and_from_nowhere_else() {
+fn rate_keeps_to_its_range() {
     assert!(Rate::new(1, 1 << 27).is_some() && Rate::new(1, (1 << 27) + 1).is_none());
     assert!(Rate::new(16, 1).is_some() && Rate::new(16_000_001, 1_000_000).is_none());
     assert!(Rate::new(0, 1).is_none() && Rate::new(1, 0).is_none() && Rate::new(0, 0).is_none());
@@ -339,8 +344,9 @@ fn sixty_four_coins_are_the_bits_of_one_word() {
     }
 }
 
+/// Coins are fair and independent of their neighbours.
 #[test]
-fn coins_are_fair_and_independent_of_their_neighbours() {
+fn coins_are_fair_and_independent() {
     let mut chance = DeviceSampler::seed_from_u64(4);
     let mut seen = [0u32; 8];
     let mut pattern = 0;
@@ -369,8 +375,9 @@ impl TryRng for Always {
     }
 }
 
+/// A biased coin is one word compared with the fraction.
 #[test]
-fn a_biased_coin_is_one_word_compared_with_the_fraction() {
+fn biased_coin_compares_one_word() {
     for p in [0, 1, 12_345, 1 << 31, 3_000_000_000, u32::MAX] {
         assert!(!Sampler::new(Always(p)).biased_coin(Fraction(p)));
         assert!(p == 0 || Sampler::new(Always(p - 1)).biased_coin(Fraction(p)));
@@ -387,8 +394,9 @@ fn a_biased_coin_is_one_word_compared_with_the_fraction() {
     }
 }
 
+/// A seed gives the same answers on every machine and in every version.
 #[test]
-fn a_seed_gives_the_same_answers_on_every_machine_and_in_every_version() {
+fn seed_gives_the_same_answers_everywhere() {
     let mut chance = DeviceSampler::from_seed([42; 32]);
     let law = |den| Laplace::new(Rate::new(1, den).unwrap());
     let (narrow, middle, wide) = (law(2), law(40), law(131_070_000));

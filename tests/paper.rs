@@ -366,23 +366,27 @@ fn long_trials_agree(design: Design) {
     assert!(seen.dropped >= 4, "only {} arms dropped with one feature", seen.dropped);
 }
 
+/// `conse` is Algorithm 1 in thousands of small trials.
 #[test]
-fn conse_is_algorithm_1_in_thousands_of_small_trials() {
+fn conse_is_algorithm_1_in_small_trials() {
     small_trials_agree(Design::Conse);
 }
 
+/// `dp-conse` is Algorithm 2 in thousands of small trials.
 #[test]
-fn dp_conse_is_algorithm_2_in_thousands_of_small_trials() {
+fn dp_conse_is_algorithm_2_in_small_trials() {
     let seen = small_trials_agree(Design::DpConse);
     assert!(seen.empty_trials > 0, "Lap+ never drew an empty trial");
 }
 
+/// `conse` is Algorithm 1 in trials long enough to drop arms.
 #[test]
-fn conse_is_algorithm_1_in_trials_long_enough_to_drop_arms() {
+fn conse_is_algorithm_1_with_drops() {
     long_trials_agree(Design::Conse);
 }
 
+/// `dp-conse` is Algorithm 2 in trials long enough to drop arms.
 #[test]
-fn dp_conse_is_algorithm_2_in_trials_long_enough_to_drop_arms() {
+fn dp_conse_is_algorithm_2_with_drops() {
     long_trials_agree(Design::DpConse);
 }

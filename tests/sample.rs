@@ -19,8 +19,9 @@ fn printed(arguments: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// The draws are those of a device with this seed.
 #[test]
-fn the_draws_are_those_of_a_device_with_this_seed() {
+fn draws_are_those_of_a_device() {
     let law = Laplace::new(Rate::new(3, 40).unwrap());
     let mut chance = DeviceSampler::seed_from_u64(5);
     let expected: String =
@@ -43,8 +44,9 @@ fn the_histogram_counts_the_same_draws() {
     assert_eq!(printed(&format!("{arguments} --histogram")), expected);
 }
 
+/// A bad value is named with what is allowed, and the exit code is 2.
 #[test]
-fn a_bad_value_is_named_with_what_is_allowed_and_ends_in_2() {
+fn bad_value_is_named_and_ends_in_2() {
     let good = [
         ("--law", "lap-plus"),
         ("--rate", "1/8"),

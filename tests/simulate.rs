@@ -15,8 +15,9 @@ fn comparison(rule: &str, plan: &str, runs: u32) -> Scenario {
     Scenario { policy: Policy::Comparator(rule), ..scenario(plan, runs) }
 }
 
+/// The result does not depend on threads or on how the runs are split.
 #[test]
-fn the_result_does_not_depend_on_threads_or_on_how_the_runs_are_split() {
+fn result_is_the_same_for_any_split() {
     let mut s = scenario("features=3 patients=1000 epsilon=1 scale=7", 24);
     s.world.arrivals = Arrivals::Zipf(1.0);
     s.world.delay = Delay { from: 3, to: 200 };
@@ -32,8 +33,9 @@ fn the_result_does_not_depend_on_threads_or_on_how_the_runs_are_split() {
     assert_ne!(piece(0..23), whole);
 }
 
+/// A uniform trial has the regret and the error of the formulas.
 #[test]
-fn a_uniform_trial_has_the_regret_and_the_error_of_the_formulas() {
+fn uniform_trial_follows_the_formulas() {
     let summary = run(&comparison("fixed", "features=10 patients=20000 epsilon=1", 200)).unwrap();
     // Half of 20,000 patients lose 0.3 each; 2,000 patients a feature estimate with 2 * 2 * 0.2275
     // / 2000.
@@ -137,8 +139,9 @@ fn a_drop_is_dated_at_its_look() {
     assert_eq!(stage.drops, 20);
 }
 
+/// A graded outcome has its mean, and losses have their rate.
 #[test]
-fn a_graded_outcome_has_its_mean_and_losses_have_their_rate() {
+fn graded_outcomes_and_losses_have_rates() {
     let mut s = comparison("fixed", "features=2 patients=10000 epsilon=1 scale=10", 50);
     s.world.instance = Instance { p0: vec![0.25, 0.5], p1: vec![0.83, 0.9], drift: 0.0 };
     let summary = run(&s).unwrap();
@@ -209,8 +212,9 @@ fn arrivals_have_their_shares() {
     }
 }
 
+/// A scenario that cannot be simulated is refused; the message names what is allowed.
 #[test]
-fn what_cannot_be_simulated_is_named_with_what_can() {
+fn impossible_scenarios_are_named() {
     let good = scenario("features=2 patients=100 epsilon=1", 2);
     let message = |s: Scenario| run(&s).unwrap_err().to_string();
     assert_eq!(message(Scenario { runs: 0, ..good.clone() }), "runs=0 allowed 1..=1000000");
@@ -240,8 +244,9 @@ fn equipoise(args: &[&str]) -> (Option<i32>, String, String) {
     (done.status.code(), text(done.stdout), text(done.stderr))
 }
 
+/// Merged shards are the single run byte for byte; wrong sets are refused.
 #[test]
-fn merged_shards_are_the_single_run_byte_for_byte_and_wrong_sets_are_refused() {
+fn merged_shards_equal_the_single_run() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let simulate = |shard: &str, json: &str, seed: &str| {
@@ -358,8 +363,9 @@ fn csv_has_its_columns_and_a_line_a_design() {
     assert!(lines.iter().all(|line| line.len() == 39) && lines[1][23].is_empty(), "{out}");
 }
 
+/// `plan` writes the trial file that `provision` takes, with the least epsilon that is enough.
 #[test]
-fn a_plan_is_the_trial_file_that_provision_takes_and_the_least_epsilon_that_does() {
+fn plan_finds_the_least_epsilon() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("TRIAL.toml");
     let wish = ["plan", "--features=2", "--patients=2000", "--baseline=0.3", "--effect=0.4"];
@@ -402,8 +408,9 @@ fn a_plan_is_the_trial_file_that_provision_takes_and_the_least_epsilon_that_does
     assert!(code == Some(2) && error.contains("2") && error.contains("names"), "{error}");
 }
 
+/// Pictures have title, axes and legend; the CSV file has the points.
 #[test]
-fn pictures_have_title_axes_and_legend_and_csv_has_the_points() {
+fn pictures_and_their_csv_are_complete() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     for (over, legend, points) in
@@ -428,8 +435,9 @@ fn pictures_have_title_axes_and_legend_and_csv_has_the_points() {
     assert_eq!((code, error.as_str()), (Some(2), message));
 }
 
+/// Errors of the estimates are normal with twice the published variance.
 #[test]
-fn errors_of_the_estimates_are_normal_with_twice_the_published_variance() {
+fn errors_are_normal_with_our_variance() {
     use equipoise::host::normality::Errors;
     for (design, factor) in
         [("conse", true), ("dp-conse", true), ("interim", false), ("uniform", false)]

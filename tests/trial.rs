@@ -45,8 +45,9 @@ impl Chance for Scripted {
     }
 }
 
+/// A second outcome, a correction and a late loss change nothing.
 #[test]
-fn a_second_outcome_a_correction_and_a_late_loss_change_nothing() {
+fn second_outcome_changes_nothing() {
     for design in DESIGNS {
         let mut chance = Generator::seed_from_u64(1);
         let mut trial =
@@ -125,8 +126,9 @@ fn interim_closes_by_itself_only_if_planned() {
     assert!(trial.estimate(0).is_some());
 }
 
+/// Only the last patient with its own tag is repeated.
 #[test]
-fn only_the_last_patient_with_its_own_tag_is_repeated() {
+fn only_the_last_tagged_patient_repeats() {
     let mut chance = Generator::seed_from_u64(4);
     let mut trial = Small::new(plan("features=1 patients=9 epsilon=1")).unwrap();
     let first = trial.assign(0, Some(7), &mut chance).unwrap();
@@ -169,8 +171,9 @@ fn ledger_designs_count_late_outcomes() {
     }
 }
 
+/// State holds sums and not the outcomes of patients.
 #[test]
-fn state_holds_sums_and_not_the_outcomes_of_patients() {
+fn state_holds_sums_not_outcomes() {
     // Two patients of one feature on one arm, their outcomes exchanged: the bytes cannot tell.
     for design in DESIGNS {
         let run = |outcomes: [u16; 2]| {
@@ -192,8 +195,9 @@ fn state_holds_sums_and_not_the_outcomes_of_patients() {
     }
 }
 
+/// A trial read back from its bytes goes on as if it had never been stored.
 #[test]
-fn a_trial_read_back_from_its_bytes_goes_on_as_if_nothing_had_been() {
+fn decoded_trial_goes_on_unchanged() {
     for design in DESIGNS {
         for stop in [0, 1, 7, 50, 51, 52, 99] {
             let text =
@@ -367,8 +371,9 @@ fn lengths(
     parts.map(|part| (std::mem::discriminant(&part), trial.length(part))).collect()
 }
 
+/// The work of the storage does not depend on outcomes, losses, features and arms.
 #[test]
-fn storage_sees_no_difference_between_outcomes_losses_features_and_arms() {
+fn storage_work_tells_no_patient_apart() {
     for design in ["dp-conse", "interim", "uniform"] {
         let text = plan(&format!("design={design} features=4 patients=40 epsilon=1"));
         for (heads, feature) in [(false, 0), (true, 3)] {
@@ -389,8 +394,9 @@ fn storage_sees_no_difference_between_outcomes_losses_features_and_arms() {
     }
 }
 
+/// No plan and no sequence of requests panics or overflows.
 #[test]
-fn no_plan_and_no_sequence_of_requests_panics_or_overflows() {
+fn no_request_sequence_panics() {
     let mut world = Xoshiro256PlusPlus::seed_from_u64(8);
     let ends = ["features=1", "features=8"];
     let horizons = ["patients=2", "patients=3", "patients=40", "patients=10000000"];
@@ -583,8 +589,9 @@ fn compare<const M: usize, const U: usize>(
     blocks
 }
 
+/// A block of patients leaves the trial in the same state as the patients one by one.
 #[test]
-fn patients_taken_at_once_leave_the_trial_as_one_by_one() {
+fn blocks_equal_patients_one_by_one() {
     for design in DESIGNS {
         for (k, (features, patients)) in [
             (1, 2),
@@ -638,8 +645,9 @@ fn patients_taken_at_once_leave_the_trial_as_one_by_one() {
     }
 }
 
+/// In a block a refused patient is named, and those before it are taken.
 #[test]
-fn a_patient_refused_at_once_is_named_and_those_before_are_taken() {
+fn refused_patient_of_a_block_is_named() {
     for design in DESIGNS {
         let text = format!("design={design} features=3 patients=500 epsilon=1");
         let mut chance = Generator::seed_from_u64(3);

@@ -63,13 +63,13 @@ impl Act {
             Ask(line, _) => desk.ask(line),
             Order(line, _) => desk.order(line),
             Idle => {
-                desk.settle();
+                desk.run_until_idle();
                 String::new()
             }
             Ward(first, last) => {
                 for patient in first..=last {
                     desk.assign(patient, patient % 2);
-                    desk.settle();
+                    desk.run_until_idle();
                     assert_eq!(desk.ask(&format!("OUTCOME {patient} 1")), format!("OK {patient}"));
                 }
                 String::new()

@@ -199,7 +199,7 @@ fn a_plan_too_large_for_the_flash_is_refused() {
 
 /// Nobody else can use the socket, and at the end another's socket is left alone.
 #[test]
-fn the_socket_is_private_and_only_its_own_is_removed() {
+fn socket_is_private_and_removed_by_owner() {
     let place = tempfile::tempdir().unwrap();
     let board = Board::start(place.path(), &[]);
     let socket = board.socket.clone();

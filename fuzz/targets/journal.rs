@@ -28,7 +28,7 @@ fn images() -> &'static [Vec<u8>] {
                 desk.assign(patient, patient % 3);
                 desk.ask(&format!("OUTCOME {patient} 1"));
                 if patient % 3 == 0 {
-                    desk.settle();
+                    desk.run_until_idle();
                 }
                 if patient % 4 == 0 {
                     images.push(desk.flash.0.borrow().bytes());

@@ -1,7 +1,7 @@
 //! The firmware: one loop around [`Device`], on any [`Board`].
 //!
 //! ```text
-//! interrupt: byte -> queue     loop: queue -> Framer -> Device::handle_line -> reply, at its moment
+//! interrupt: byte -> queue     loop: queue -> Framer -> Device::handle_line -> reply, on its grid
 //!                                    between requests: draw noise, show the LEDs, sleep
 //! ```
 //!

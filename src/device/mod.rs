@@ -105,7 +105,7 @@ pub struct Device<S, F, E, G = Generator> {
     session: Session,
     restart: Option<Restart>,
     image: Option<ImageHash>,
-    /// A program holds the line: every request must carry its checksum.
+    /// A program uses the line: every request must carry its checksum.
     checksums_required: bool,
     trouble: Option<Trouble>,
 }

@@ -5,7 +5,7 @@
 //! key 0            custody                 38 bytes
 //! key 1            version, id, file, plan 51 bytes, or absent on a blank device
 //! key 2            the trial's progress
-//! then M times     tally                   wiped when superseded: two in a row give away an outcome
+//! then M times     tally                   wiped when superseded: two in a row reveal an outcome
 //!                  ledger
 //! then U times     waiting patient         wiped likewise: it holds a feature and an arm
 //! ```

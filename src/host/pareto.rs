@@ -69,7 +69,7 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// The point with what its simulation came to.
+    /// The point with the result of its simulation.
     #[must_use]
     pub fn measured(self, summary: Summary) -> Measured {
         Measured { point: self, summary }

@@ -298,7 +298,7 @@ impl<const M: usize, const U: usize> VirtualBoard<M, U> {
     }
 
     /// Rests until there is nothing left to do.
-    pub fn settle(&mut self) {
+    pub fn run_until_idle(&mut self) {
         while self.rest() != Rest::Idle {}
     }
 

@@ -10,7 +10,7 @@
 //!   This is proved below for the tables as they are, rounding included; nothing is left to a
 //!   "negligible" term but the end of the number line (last section);
 //! - a draw is made of random words, comparisons and masks: no division, no float, no allocation.
-//!   Its time depends on the value drawn, so whoever hides the value must hide the time as well.
+//!   Not constant time: callers that hide the value must also hide its timing.
 //!
 //! # How a draw is made
 //! Let G be geometric, P(G = g) = (1-q) q^g. Its lowest L binary digits are independent, digit i
@@ -126,7 +126,7 @@ impl Laplace {
     }
 
     /// The probability in units of 2^-64 with which digit `lane` is 1 or, for `lane` L, with which
-    /// the unary part goes on: the table as draws use it, for whoever checks it. 0 above L.
+    /// the unary part goes on: the table as draws use it, for checks. 0 above L.
     #[must_use]
     pub fn threshold(&self, lane: u32) -> u64 {
         if lane > self.digits {
@@ -229,8 +229,9 @@ mod tests {
         }
     }
 
+    /// A coin is heads exactly when its 64 bits are below the threshold.
     #[test]
-    fn a_coin_is_heads_exactly_when_its_64_bits_are_below_the_threshold() {
+    fn coin_compares_64_bits() {
         for (num, den) in [(16, 1), (7, 2), (1, 2), (1, 40), (1, 2000), (1, 3000), (1, 131_070_000)]
         {
             let law = Laplace::new(Rate::new(num, den).unwrap());
@@ -257,8 +258,9 @@ mod tests {
         }
     }
 
+    /// The unary part goes on as long as its coins are heads.
     #[test]
-    fn the_unary_part_goes_on_as_long_as_its_coins_are_heads() {
+    fn unary_part_ends_at_the_first_tails() {
         for (num, den) in [(16, 1), (1, 2), (1, 40), (1, 131_070_000)] {
             let law = Laplace::new(Rate::new(num, den).unwrap());
             // Zeros are heads in every lane, found when the last lane, that of the tail, shows its

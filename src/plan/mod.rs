@@ -241,8 +241,9 @@ mod tests {
 
     const GOOD: &str = "features=10 patients=20000 epsilon=1";
 
+    /// A plan prints in canonical form and reads back.
     #[test]
-    fn a_plan_prints_in_canonical_form_and_reads_back() {
+    fn plan_prints_in_canonical_form() {
         let plan = Plan::parse(GOOD).unwrap();
         let text = plan.to_string();
         assert_eq!(
@@ -257,8 +258,9 @@ mod tests {
         assert!(auto.closes_by_itself() && Plan::decode(&auto.encode()) == Some(auto));
     }
 
+    /// Every bad value is named with its key and the allowed range.
     #[test]
-    fn every_bad_value_is_named_with_its_key_and_the_allowed_range() {
+    fn bad_value_is_named_with_its_range() {
         for (word, message) in [
             ("features=0", "features=0 allowed 1..=64"),
             ("features=65", "features=65 allowed 1..=64"),

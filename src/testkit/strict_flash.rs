@@ -144,7 +144,7 @@ impl<const PAGE: usize> StrictFlash<PAGE> {
         self.cut_at = None;
     }
 
-    /// Has the power failed?
+    /// Whether the power has failed.
     pub fn is_off(&self) -> bool {
         self.off
     }

@@ -14,7 +14,6 @@
 
 use crate::chance::Chance;
 use crate::design::conse::Conse;
-
 use crate::design::{AnyDesign, AnyFeature, Arm, Half};
 use crate::estimate::Estimate;
 use crate::plan::{Design, MAX_FEATURES, Plan};
@@ -23,6 +22,7 @@ use waiting::{Waiting, WaitingTable};
 #[cfg(feature = "host")]
 mod at_once;
 mod dirty;
+mod error;
 #[cfg(feature = "host")]
 mod inspect;
 mod looks;
@@ -32,6 +32,7 @@ mod waiting;
 #[cfg(feature = "host")]
 pub use at_once::AtOnce;
 pub use dirty::Dirty;
+pub use error::TrialError;
 pub use parts::{MAX_PART_BYTES, PROGRESS_BYTES, Part, STATE_VERSION};
 pub use waiting::WAITING_BYTES;
 
@@ -65,28 +66,6 @@ impl Phase {
             Self::Closed => "closed",
         }
     }
-}
-
-/// Why a trial refused a plan, a patient or an outcome. Nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum TrialError {
-    /// The plan has more features than this trial has room for.
-    Capacity,
-    /// No such feature.
-    Feature,
-    /// As many patients wait for their outcome as there is room for.
-    Full,
-    /// All patients of the plan have been assigned.
-    Complete,
-    /// The trial is closed.
-    Closed,
-    /// No such patient has been assigned.
-    Unknown,
-    /// The outcome is above the scale.
-    Range,
-    /// The state of a feature is of another design: memory is damaged.
-    Fault,
 }
 
 /// The last patient's arm and tag, kept to answer a repeated request.
@@ -229,7 +208,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     pub fn mark_clean(&mut self) {
         self.dirty.progress = false;
         self.dirty.slots = (0, 0);
-        // Mostly there is nothing here, and a small machine has no long stores.
+        // Usually empty; and the Cortex-M0 has no wide stores.
         if self.dirty.tallies | self.dirty.ledgers != 0 {
             (self.dirty.tallies, self.dirty.ledgers) = (0, 0);
         }

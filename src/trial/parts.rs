@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A tally holds sums of outcomes (in `interim` noise is added to them ahead of the look); two
-//! tallies in a row give away an outcome, so a superseded tally must be wiped from storage.
+//! tallies in a row reveal an outcome, so a superseded tally must be wiped from storage.
 
 use super::dirty::Dirty;
 use super::waiting::WAITING_BYTES;
@@ -55,7 +55,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         }
     }
 
-    /// Does nobody wait in this slot?
+    /// Whether nobody waits in this slot.
     #[must_use]
     pub fn is_free(&self, slot: u16) -> bool {
         self.waiting.is_free(slot)

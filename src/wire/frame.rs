@@ -148,7 +148,7 @@ impl Line {
 }
 
 impl fmt::Write for Line {
-    /// Never fails; characters beyond the limit and those that may not stand in a line are left
+    /// Never fails; characters beyond the limit and those not allowed in a line are left
     /// out.
     fn write_str(&mut self, text: &str) -> fmt::Result {
         text.bytes().for_each(|byte| self.push(byte));

@@ -94,6 +94,17 @@
 //! Every word of [`Word`], with the value that was wrong and what was allowed. An error changes
 //! nothing.
 //!
+//! # Example
+//! ```
+//! use equipoise::wire::Request;
+//!
+//! let request = Request::parse(b"ASSIGN 1 3 1b2c3d4e")?;
+//! assert_eq!(request.to_string(), "ASSIGN 1 3 1b2c3d4e");
+//! let error = Request::parse(b"ASSIGN 1 three").unwrap_err();
+//! assert!(error.to_string().contains("three"));
+//! # Ok::<(), equipoise::wire::WireError>(())
+//! ```
+//!
 //! # Version 1
 //! A terminal of protocol version 1 finds `equipoise 2` in the reply to its `HELLO`. Its `AUTH`
 //! with an answer is a syntax error that says so; its custodian commands lack a proof. `ASSIGN`,
@@ -103,6 +114,7 @@
 //! Nothing but a [`Reply`] is ever sent, and no variant can hold a raw count, sum or outcome. The
 //! device makes only `Reply<'static>`, so that free text in it is a constant of the program.
 
+mod error;
 mod facts;
 mod frame;
 mod hex;
@@ -112,6 +124,7 @@ mod refusal;
 mod reply;
 mod request;
 
+pub use error::WireError;
 pub use facts::{
     Claim, FileDigest, Hello, ImageHash, Micro, NextLook, Restart, Row, State, Status, Stored,
     TrialId, TrialName,
@@ -133,30 +146,7 @@ pub const NONCE_SECONDS: u8 = 5;
 /// Bytes of a key, a proof and a report's MAC.
 pub const MAC_BYTES: usize = 32;
 
-/// Why a received line is no message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WireError {
-    /// More than [`LINE_LIMIT`] characters.
-    Length,
-    /// The checksum is wrong, or missing (`got` is `None`) where it must be.
-    Checksum {
-        /// The checksum that was there.
-        got: Option<u16>,
-        /// The checksum of what stood before it.
-        expected: u16,
-    },
-    /// Not of the grammar.
-    Syntax {
-        /// The word that could not be taken; empty where one is missing.
-        got: crate::plan::Excerpt,
-        /// What was allowed.
-        allowed: &'static str,
-    },
-    /// A plan whose words are well formed but whose values are not allowed.
-    Plan(crate::plan::PlanError),
-}
-
-/// The first characters of a word, with everything that may not stand in a line shown as `?`.
+/// The first characters of a word, with every character that is not allowed in a line shown as `?`.
 fn excerpt(word: &[u8]) -> crate::plan::Excerpt {
     let mut cut = crate::plan::Excerpt::new();
     for byte in word {

@@ -303,6 +303,8 @@ impl Refusal<'_> {
     }
 }
 
+impl core::error::Error for Refusal<'_> {}
+
 impl From<WireError> for Refusal<'_> {
     fn from(error: WireError) -> Self {
         match error {

@@ -296,7 +296,7 @@ pub fn protocol_of(line: &[u8]) -> Option<u32> {
     words.number().ok().filter(|_| hello)
 }
 
-/// Writes a number. By subtraction: a small machine has no divider.
+/// Writes a number. By subtraction: the Cortex-M0 has no divider.
 fn decimal(number: u32, f: &mut impl Write) -> fmt::Result {
     const TENS: [u32; 9] =
         [10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];

@@ -238,7 +238,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    // Part of every request: its calls cost a small machine more than its copies.
+    // Part of every request: on the Cortex-M0 its calls cost more than its copies.
     #[inline(always)]
     pub(super) fn next_word(&mut self) -> &'a [u8] {
         self.skip_blanks();
@@ -277,7 +277,7 @@ impl<'a> Words<'a> {
             && *byte != b' '
         {
             let digit = byte.wrapping_sub(b'0');
-            // A small machine has no wide product to tell an overflow by.
+            // The Cortex-M0 has no wide product that would show an overflow.
             let fits = digit < 10 && number <= u32::MAX / 10;
             match number.wrapping_mul(10).checked_add(digit.into()) {
                 Some(longer) if fits => number = longer,

@@ -167,7 +167,7 @@ impl<E: Entropy, G: Seeded, const M: usize, const U: usize, const P: usize> Desk
         self.ask(&line)
     }
 
-    pub fn settle(&mut self) {
+    pub fn run_until_idle(&mut self) {
         while self.device.rest() != Rest::Idle {}
     }
 

@@ -1,4 +1,4 @@
-//! What noise on the line can do: nothing.
+//! Noise on the line changes nothing.
 
 use crate::bedside::{Bedside, Dice, sealed, unsealed};
 use crate::emulator::{Emulator, Firmware};
@@ -33,8 +33,9 @@ impl Emulator {
     }
 }
 
+/// Garbage and bursts change nothing, and the next request is answered.
 #[test]
-fn garbage_and_bursts_change_nothing_and_the_next_request_is_answered() {
+fn garbage_and_bursts_change_nothing() {
     let mut board = Emulator::boot(Firmware::Release);
     board.begin("features=4 patients=5000 epsilon=1");
     let mut dice = Dice(5);

@@ -9,8 +9,9 @@ const PLAN: &str = "features=4 patients=5000 epsilon=1";
 /// Times the power is cut.
 const CUTS: u32 = 60;
 
+/// Nothing answered is lost when the power is cut at random moments.
 #[test]
-fn nothing_answered_is_lost_when_the_power_is_cut_at_random_moments() {
+fn random_power_cuts_lose_no_answer() {
     let mut dice = Dice(11);
     let mut known = Known::default();
     let mut board = Emulator::boot(Firmware::Release);
@@ -64,8 +65,9 @@ fn crash(drill: &str) -> (Emulator, Known) {
     (board, known)
 }
 
+/// After a panic or a fault the board comes back, says so, and has sent nothing.
 #[test]
-fn after_a_panic_or_a_fault_the_board_comes_back_says_so_and_has_sent_nothing() {
+fn board_comes_back_after_a_fault() {
     for drill in ["DRILL panic", "DRILL fault"] {
         let (mut board, known) = crash(drill);
         // What is sent too early may go down with the board; nothing but errors may come back.
@@ -78,8 +80,9 @@ fn after_a_panic_or_a_fault_the_board_comes_back_says_so_and_has_sent_nothing() 
     }
 }
 
+/// A hung board answers nothing, and a reset brings everything back.
 #[test]
-fn a_hung_board_answers_nothing_and_a_reset_brings_everything_back() {
+fn reset_revives_a_hung_board() {
     let (mut board, known) = crash("DRILL hang");
     board.send(b"HELLO\n");
     // However long one waits.
@@ -90,8 +93,9 @@ fn a_hung_board_answers_nothing_and_a_reset_brings_everything_back() {
     known.check(&mut board);
 }
 
+/// A stack overflow locks the processor up before it touches a static.
 #[test]
-fn a_stack_overflow_locks_the_processor_up_before_it_touches_a_static() {
+fn stack_overflow_reaches_no_static() {
     // Real chips reset on a lock-up; QEMU gives up, with its message on standard error.
     let (mut board, _) = crash("DRILL overflow");
     for _ in 0..1000 {
@@ -103,8 +107,9 @@ fn a_stack_overflow_locks_the_processor_up_before_it_touches_a_static() {
     panic!("the overflow went unnoticed");
 }
 
+/// The image that ships has no drills and cannot be seeded.
 #[test]
-fn the_image_that_ships_has_no_drills_and_cannot_be_seeded() {
+fn shipped_image_has_no_drills_and_no_seed() {
     let mut board = Emulator::boot(Firmware::Release);
     assert!(board.request("DRILL panic").starts_with("ERR syntax"));
     board.expect(&format!("KEY {}", hex(&KEY)), "OK");

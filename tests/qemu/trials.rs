@@ -39,8 +39,9 @@ fn whole_trial(design: &str, patients: u32) -> Vec<u8> {
     arms
 }
 
+/// A whole trial of either design runs over the serial line.
 #[test]
-fn a_whole_trial_of_either_design_runs_over_the_serial_line() {
+fn whole_trials_run_over_the_line() {
     for design in ["interim", "dp-conse"] {
         let arms = whole_trial(design, 120);
         let ones = arms.iter().filter(|arm| **arm == 1).count();
@@ -48,8 +49,9 @@ fn a_whole_trial_of_either_design_runs_over_the_serial_line() {
     }
 }
 
+/// Flash that reads zero or ones at first boot is a blank device.
 #[test]
-fn flash_that_reads_zero_or_ones_at_first_boot_is_a_blank_device() {
+fn empty_flash_is_a_blank_device() {
     let firmware = Firmware::Release;
     let (_, length) = firmware.journal();
     for fresh in [0x00, 0xFF] {
@@ -60,8 +62,9 @@ fn flash_that_reads_zero_or_ones_at_first_boot_is_a_blank_device() {
     }
 }
 
+/// Flash full of noise is a fault, and nobody is assigned.
 #[test]
-fn flash_full_of_noise_is_a_fault_and_nobody_is_assigned() {
+fn flash_full_of_noise_is_a_fault() {
     let mut dice = Dice(3);
     let noise: Vec<u8> = (0..Firmware::Release.journal().1).map(|_| dice.roll(256) as u8).collect();
     let mut board = Emulator::boot_on(Firmware::Release, &noise);

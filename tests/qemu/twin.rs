@@ -77,8 +77,9 @@ fn transcript(twin: &mut impl Twin, design: &str) -> Vec<String> {
     said
 }
 
+/// Board and host say the same over 2000 patients.
 #[test]
-fn board_and_host_say_the_same_over_2000_patients() {
+fn board_and_host_agree_over_2000_patients() {
     for design in ["dp-conse", "interim"] {
         let flash = StrictFlash::<PAGE>::new(64, 0);
         let restart = Some(Restart::Reset);

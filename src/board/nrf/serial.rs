@@ -33,7 +33,7 @@ pub struct Receiver(Consumer<'static, u8>);
 /// What the interrupt owns.
 struct Shared(UnsafeCell<Option<Inbox<'static>>>);
 
-// SAFETY: written once by `open`, before the interrupt is unmasked, and then touched by the
+// SAFETY: written once by `open`, before the interrupt is unmasked, and then used by the
 // interrupt alone, which cannot interrupt itself.
 unsafe impl Sync for Shared {}
 

@@ -73,7 +73,8 @@ pub struct PlannerArgs {
     /// Outcomes come this many patients late: D, or A..B
     #[arg(long, default_value = "0", value_parser = Delay::parse)]
     delay: Delay,
-    /// Outcomes come this long after the enrolment, as "14 days"; with --per-day instead of --delay
+    /// Outcomes come this long after the enrolment, as "14 days"; with --per-day instead of
+    /// --delay
     #[arg(long, value_name = "TIME", requires = "per_day", conflicts_with = "delay")]
     follow_up: Option<Due>,
     /// Patients enrolled a day

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::ops::RangeInclusive;
 
 use crate::host::simulate::{Arrivals, Chooser, Instance, SimulateError};
-use crate::plan::Ratio;
+use crate::plan::{NotARatio, Ratio};
 
 /// A number from 0 to 1.
 pub fn share(text: &str) -> Result<f64, String> {
@@ -22,8 +22,8 @@ fn number(text: &str, allowed: RangeInclusive<f64>) -> Option<f64> {
 }
 
 /// An exact rational; the plan checks its range.
-pub fn ratio(text: &str) -> Result<Ratio, String> {
-    text.parse().map_err(|_| "allowed a number such as 3, 1/4 or 0.25".to_owned())
+pub fn ratio(text: &str) -> Result<Ratio, NotARatio> {
+    text.parse()
 }
 
 /// Numbers from 0 to 1, by commas.

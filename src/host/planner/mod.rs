@@ -116,7 +116,8 @@ pub struct Choice {
 
 /// What is asked.
 pub struct Question<'a> {
-    /// Everything that is the same for all candidates; its plan lends what is not searched.
+    /// Everything that is the same for all candidates; what is not searched is taken from its
+    /// plan.
     pub base: Scenario,
     /// Mean outcome (0 to 1) under arm 0.
     pub baseline: f64,
@@ -161,13 +162,13 @@ fn ratio((num, den): (u32, u32)) -> Ratio {
 }
 
 impl Wish {
-    /// Is anything wanted of the estimate?
+    /// Whether anything is wanted of the estimate.
     #[must_use]
     pub const fn measures(&self) -> bool {
         self.power.is_some() || self.width.is_some()
     }
 
-    /// Is anything wanted for the patients?
+    /// Whether anything is wanted for the patients.
     #[must_use]
     pub const fn cares(&self) -> bool {
         self.better.is_some() || self.regret.is_some()

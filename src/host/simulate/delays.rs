@@ -104,7 +104,7 @@ impl Lost {
         self == Self::NONE
     }
 
-    /// Is the outcome of a patient of this arm lost?
+    /// Whether the outcome of a patient of this arm is lost.
     pub(super) fn draw(self, arm: Arm, word: u32) -> bool {
         f64::from(word) < arm.of(self.0) * ONE
     }

@@ -127,7 +127,7 @@ impl Outcomes {
         Self { scale, rates, slope }
     }
 
-    /// Is a single 32-bit threshold enough?
+    /// Whether a single 32-bit threshold is enough.
     pub fn is_plain(&self) -> bool {
         self.scale == 1 && self.slope == 0
     }

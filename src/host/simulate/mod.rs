@@ -1,4 +1,4 @@
-//! Many trials of the shipping core, and what they come to.
+//! Simulates many trials of the shipping core and summarizes them.
 //!
 //! A [`Scenario`] is a plan, a policy that chooses the arms, a world (how patients react, arrive,
 //! answer late or get lost), a number of runs and a seed. [`run`] plays it and gives a [`Summary`].
@@ -106,7 +106,7 @@ pub enum Policy {
 /// A policy by its name, and the design of its plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chooser {
-    /// The design; the plan of a comparator lends its sizes only.
+    /// The design; a comparator uses only the sizes of its plan.
     pub design: Design,
     /// Who chooses.
     pub policy: Policy,

@@ -79,7 +79,7 @@ pub struct Setup {
     pub seed: u64,
 }
 
-/// The canonical plan without its design: a comparator lends only the sizes.
+/// The canonical plan without its design: a comparator uses only the sizes.
 fn parameters(plan: &Plan) -> String {
     let plan = plan.to_string();
     plan.split_once(' ').map_or_else(String::new, |(_, rest)| rest.into())
@@ -105,7 +105,7 @@ impl Setup {
     }
 }
 
-/// What one design came to.
+/// The result of one design.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// What was run.
@@ -127,7 +127,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// What these runs came to.
+    /// The result of these runs.
     #[must_use]
     pub fn new(runs: Range<u32>, results: &[(&Scenario, Sums)]) -> Self {
         let outcome = |(scenario, sums): &(&Scenario, Sums)| Outcome {

@@ -134,7 +134,7 @@ impl Board {
         self.cut.store(true, Ordering::SeqCst);
     }
 
-    /// Has the power cut that was asked for happened?
+    /// Whether the requested power cut has happened.
     #[must_use]
     pub fn was_cut(&self) -> bool {
         !self.cut.load(Ordering::SeqCst)
@@ -181,7 +181,7 @@ impl Link for InProcess {
         let count = buffer.len().min(self.replies.len());
         buffer.iter_mut().zip(self.replies.drain(..count)).for_each(|(to, from)| *to = from);
         // The line is idle until the terminal has read the answer.
-        self.board.lock().unwrap_or_else(PoisonError::into_inner).settle();
+        self.board.lock().unwrap_or_else(PoisonError::into_inner).run_until_idle();
         Ok(count)
     }
 }

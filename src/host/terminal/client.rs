@@ -50,7 +50,7 @@ pub enum AskError {
         word: Word,
         /// What it added.
         detail: String,
-        /// Was only one copy of the request sent?
+        /// Whether only one copy of the request was sent.
         certain: bool,
     },
 }

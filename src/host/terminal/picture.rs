@@ -1,4 +1,5 @@
-//! Intervals as a picture: one line a feature, zero in sight, in block characters or as SVG.
+//! Intervals as a picture: one line a feature, with zero always shown, in block characters or as
+//! SVG.
 
 use crate::prelude::*;
 

@@ -1,4 +1,4 @@
-//! One patient's way: code and feature in, arm out, later an outcome or a loss.
+//! From a patient's code and feature to the arm, and later the outcome or the loss.
 //!
 //! How a patient is enrolled is in [`enrolment`].
 //!

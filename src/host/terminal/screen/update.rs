@@ -24,7 +24,7 @@ impl Model {
             News::Disconnected(why) => self.connection = Connection::Down(why),
             News::Progress(status) => self.status = Some(status),
             News::Waiting(waiting) => {
-                // The cursor stays on its patient, whatever came or went before it.
+                // The cursor stays on its patient when patients before it come or go.
                 let number = self.selected().map(|patient| patient.number);
                 self.waiting = waiting;
                 let place = self.shown().position(|patient| Some(patient.number) == number);

@@ -272,8 +272,9 @@ mod tests {
         assert_eq!(trial.arm_name(Arm::One), "Early walking");
     }
 
+    /// Every error names the file, the key, the value and what is allowed.
     #[test]
-    fn every_error_names_the_file_the_key_the_value_and_what_is_allowed() {
+    fn errors_name_file_key_and_value() {
         for (from, to, message) in [
             ("epsilon = 1 ", "epsilon = 0 ", "[plan] epsilon=0 allowed 1/1000..=20"),
             ("epsilon = 1 ", "epsilon = true ", "plan.epsilon = true, allowed a number or a text"),

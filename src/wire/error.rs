@@ -1,0 +1,47 @@
+//! Why a received line is no message.
+
+use core::fmt;
+
+use super::LINE_LIMIT;
+use crate::plan::{Excerpt, PlanError};
+
+/// Why a received line is no message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WireError {
+    /// More than [`LINE_LIMIT`] characters.
+    Length,
+    /// The checksum is wrong, or missing (`got` is `None`) where it must be.
+    Checksum {
+        /// The checksum that was there.
+        got: Option<u16>,
+        /// The checksum of what stood before it.
+        expected: u16,
+    },
+    /// Not of the grammar.
+    Syntax {
+        /// The word that could not be taken; empty where one is missing.
+        got: Excerpt,
+        /// What was allowed.
+        allowed: &'static str,
+    },
+    /// A plan whose words are well formed but whose values are not allowed.
+    Plan(PlanError),
+}
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length => write!(f, "more than {LINE_LIMIT} characters"),
+            Self::Checksum { got: Some(got), expected } => {
+                write!(f, "checksum {got:04X} instead of {expected:04X}")
+            }
+            Self::Checksum { got: None, expected } => {
+                write!(f, "no checksum, {expected:04X} expected")
+            }
+            Self::Syntax { got, allowed } => write!(f, "{got:?} allowed {allowed}"),
+            Self::Plan(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for WireError {}
