@@ -20,7 +20,7 @@
 //! | `board` | the boards; the only `unsafe` code; firmware builds only | |
 #![cfg_attr(
     feature = "host",
-    doc = "| [`host`] | terminal, simulator, planner, audit, virtual board | |"
+    doc = "| [`host`] | terminal, page in the browser, simulator, planner, audit, virtual board | |"
 )]
 #![cfg_attr(feature = "host", doc = "| [`testkit`] | models of imperfect hardware for tests | |")]
 //!

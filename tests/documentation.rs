@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Programs that documents may name without being checked here.
-const FOREIGN: [&str; 22] = [
+const FOREIGN: [&str; 23] = [
     "apt",
     "apt-get",
     "cd",
@@ -30,6 +30,7 @@ const FOREIGN: [&str; 22] = [
     "rustup",
     "sha256sum",
     "socat",
+    "ssh",
     "sudo",
     "tmux",
     "wine",

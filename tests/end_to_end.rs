@@ -4,6 +4,10 @@
 //! xtask test` turns on. Waiting only turns a hang into a failure; nothing passes or fails by
 //! speed.
 
+#[path = "common/http.rs"]
+mod http;
+#[path = "common/page.rs"]
+mod page;
 #[path = "common/relay.rs"]
 mod relay;
 #[path = "common/ward.rs"]
@@ -15,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use equipoise::host::terminal::log::{Event, Log};
 use equipoise::host::terminal::trial_file::TrialFile;
+use page::Visitor;
 use relay::{Fate, Relay};
 use rustix::process::{Pid, Signal, kill_process};
 use ward::{PROGRAM, Ward};
@@ -372,6 +377,9 @@ fn program_alone_goes_on() {
     let screen = Screen::run(&ward, &["--flash", "mine"], &[]);
     screen.shows("1 or 2 (Enter: 1):");
     screen.keys(&["Enter"]);
+    screen.shows("in the browser");
+    screen.shows("1, 2 or 3 (Enter: 1):");
+    screen.keys(&["Enter"]);
     screen.shows("connected: virtual device");
     screen.enrol("P-1");
     screen.keys(&["Enter"]);
@@ -380,6 +388,41 @@ fn program_alone_goes_on() {
     screen.shows("left with 0");
     drop(screen);
     let screen = Screen::run(&ward, &["--flash", "mine"], &[]);
+    screen.shows("1, 2 or 3 (Enter: 1):");
+    screen.keys(&["Enter"]);
     screen.shows("> P-1");
     screen.shows("Patients 1 of 4000");
+}
+
+/// Screen and page in one program: each sees what the other does, and forms stay as they are.
+#[test]
+fn screen_and_page_share_the_news() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let words = ["web", "--screen", "--port", "port", "--log", "ward.jsonl"];
+    let screen = Screen::run(&ward, &words, &[]);
+    let shown = screen.shows("The page is at http://");
+    let address = shown.split("The page is at ").nth(1).unwrap().split_whitespace().next().unwrap();
+    let visitor = Visitor::open(address);
+    visitor.wait(|state| state["up"] == true);
+    let enrol = |code: &str| serde_json::json!({ "order": "enrol", "code": code, "levels": [2] });
+    assert_eq!(visitor.order(1, &enrol("WEB-1"))["done"], "enrolled");
+    screen.shows("In the browser: patient WEB-1 is number 1.");
+    screen.shows("> WEB-1");
+    screen.enrol("SCREEN-2");
+    // The other view's enrolment leaves this one's form alone.
+    assert_eq!(visitor.order(2, &enrol("WEB-3"))["patient"]["number"], 2);
+    screen.shows("Enrol patient SCREEN-2");
+    screen.keys(&["Enter"]);
+    screen.shows("Enter when you have read it");
+    visitor.wait(|state| state["waiting"].as_array().is_some_and(|all| all.len() == 3));
+    let operator = serde_json::json!({ "order": "operator", "name": "AB" });
+    assert_eq!(visitor.order(3, &operator)["done"], "operator");
+    screen.keys(&["Enter", "i"]);
+    screen.shows("Now: AB.");
+    screen.keys(&["Escape"]);
+    screen.shows("Outcomes waiting: 3");
+    screen.keys(&["q"]);
+    screen.shows("left with 0");
 }

@@ -3,6 +3,7 @@
 use equipoise::design::Arm;
 use equipoise::host::terminal::bedside::Recorded;
 use equipoise::host::terminal::log::NoteKind;
+use equipoise::host::terminal::orders::Record;
 use equipoise::host::terminal::register::Patient;
 use equipoise::host::terminal::screen::view::view;
 use equipoise::host::terminal::screen::{Model, News, Order, Scene};
@@ -497,7 +498,8 @@ fn notes_find_and_operator() {
     press(&mut model, &[KeyCode::Char('f')]);
     type_in(&mut model, "h-07/1");
     assert_eq!(press(&mut model, &[ENTER]), Some(Order::Find { code: "h-07/1".to_owned() }));
-    model.news(News::Found(patient("H-07/1", 7, "2026-11-14T05:30:00Z")));
+    let patient = patient("H-07/1", 7, "2026-11-14T05:30:00Z");
+    model.news(News::Found(Record { patient, recorded: None, notes: Vec::new() }));
     shows(
         &model,
         &[

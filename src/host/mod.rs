@@ -1,4 +1,5 @@
-//! What runs on a laptop: virtual board, terminal, simulator, planner, audit. Needs std.
+//! What runs on a laptop: virtual board, terminal, page in the browser, simulator, planner, audit.
+//! Needs std.
 #![allow(
     clippy::indexing_slicing,
     clippy::expect_used,
@@ -24,3 +25,4 @@ pub mod sample;
 pub mod simulate;
 pub mod terminal;
 pub mod virtual_board;
+pub mod web;

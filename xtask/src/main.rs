@@ -30,7 +30,7 @@ const TASKS: [Task; 18] = [
     Task {
         name: "setup",
         options: "",
-        help: "install the compiler targets and QEMU where they are missing",
+        help: "install compiler targets, QEMU, tmux and Chromium where they are missing",
         run: |words| no_options(words).and_then(|()| setup()),
     },
     Task {
@@ -76,7 +76,7 @@ const TASKS: [Task; 18] = [
     Task {
         name: "test",
         options: "[--windows]",
-        help: "all gates: lint, sizes, host tests, emulated boards, terminal; --windows: under wine",
+        help: "all gates: lint, sizes, host tests, emulated boards, terminal, page; --windows: wine",
         run: |words| match words {
             [] => test(),
             ["--windows"] => windows::test(),
@@ -230,7 +230,10 @@ fn cargo() -> Command {
 
 fn setup() -> Result<(), String> {
     tools::compiler()?;
-    tools::qemu()
+    tools::qemu()?;
+    tools::terminal()?;
+    tools::browser()?;
+    tools::axe().map(drop)
 }
 
 fn firmware(boards: &[Board]) -> Result<(), String> {
@@ -262,7 +265,6 @@ fn qemu() -> Result<(), String> {
 
 fn test() -> Result<(), String> {
     setup()?;
-    tools::terminal()?;
     lint::lint()?;
     firmware(&Board::ALL)?;
     dist::reproduce()?;
@@ -271,7 +273,7 @@ fn test() -> Result<(), String> {
 }
 
 /// What plain `cargo test` leaves out, because it needs more than a Rust toolchain.
-const TESTED: &str = "qemu-tests,terminal-tests";
+const TESTED: &str = "qemu-tests,terminal-tests,browser-tests";
 
 /// `cargo test` of everything, with the builds that the firmware's tests run and their emulators.
 fn all_tests(compiler: &tools::Compiler) -> Result<Command, String> {
@@ -286,6 +288,7 @@ fn all_tests(compiler: &tools::Compiler) -> Result<Command, String> {
     ] {
         command.env(name, absolute(&Build::make(compiler, board, profile)?.elf)?);
     }
+    command.env("EQUIPOISE_AXE", absolute(&tools::axe()?)?);
     command.env("EQUIPOISE_PYTHON", absolute(&tools::unicorn()?)?);
     Ok(command)
 }

@@ -16,6 +16,7 @@ const TOOLCHAIN_LIMIT: Duration = Duration::from_secs(120);
 const TYPOS_VERSION: &str = "1.42.3";
 const FUZZ_VERSION: &str = "0.13.2";
 const MUTANTS_VERSION: &str = "27.1.0";
+const AXE_VERSION: &str = "4.14.0";
 const UNICORN_VERSION: &str = "2.1.4";
 const DEBIAN_PACKAGES: [&str; 5] =
     ["rustc-web", "cargo-web", "rust-web-src", "rust-web-clippy", "lld-22"];
@@ -177,6 +178,36 @@ pub fn terminal() -> Result<(), String> {
     }
     say("tmux or python3 with pyserial is missing");
     apt_install(&["tmux", "python3", "python3-serial"])
+}
+
+/// Sees to it that the page's tests have a browser and its driver.
+pub fn browser() -> Result<(), String> {
+    if !answers("chromium") || !answers("chromedriver") {
+        say("chromium or chromedriver is missing");
+        apt_install(&["chromium", "chromium-driver"])?;
+    }
+    if answers("chromium") && answers("chromedriver") {
+        Ok(())
+    } else {
+        Err("chromium and chromedriver were installed but do not run".into())
+    }
+}
+
+/// The checker of accessibility, from npm: the path of its script.
+pub fn axe() -> Result<PathBuf, String> {
+    let root = target_directory().join("tools").join(format!("axe-core-{AXE_VERSION}"));
+    let script = root.join("node_modules/axe-core/axe.min.js");
+    if !script.exists() {
+        say("axe-core is missing");
+        if !answers("npm") {
+            apt_install(&["npm"])?;
+        }
+        std::fs::create_dir_all(&root).map_err(|error| format!("{}: {error}", root.display()))?;
+        let package = format!("axe-core@{AXE_VERSION}");
+        let options = ["--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix"];
+        run(Command::new("npm").arg("install").args(options).arg(&root).arg(package))?;
+    }
+    if script.exists() { Ok(script) } else { Err(format!("npm left no {}", script.display())) }
 }
 
 /// A Python with the Unicorn engine, on which the v2's tests emulate their board: the path of its

@@ -18,6 +18,7 @@ pub mod session;
 pub mod simulate;
 pub mod start;
 mod values;
+pub mod web;
 
 use crate::prelude::*;
 use std::ffi::OsString;
@@ -33,8 +34,8 @@ use error::{CliError, finish};
 
 /// A bedside randomizer for clinical trials: adaptive, and private by proof.
 ///
-/// Without a subcommand it runs a virtual device with the bedside screen, or the demonstration if
-/// there is no terminal.
+/// Without a subcommand it runs a virtual device with the bedside screen or page, or the
+/// demonstration if there is no terminal.
 ///
 /// Exit codes: 0 done, 1 refused by the device or the log, 2 usage, 3 no device.
 #[derive(Parser)]
@@ -53,6 +54,8 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Show the bedside screen on a device: enrol, see the arm, enter outcomes
     Terminal(bedside::TerminalArgs),
+    /// Serve the bedside to a browser on this machine: enrol, see the arm, enter outcomes
+    Web(web::WebArgs),
     /// Enrol a patient and print the arm
     Assign(bedside::AssignArgs),
     /// Record the outcome of a patient
@@ -125,6 +128,7 @@ pub fn run() -> ExitCode {
     match command {
         Command::Demo(args) => finish(demo::run(&args), false),
         Command::Terminal(args) => finish(bedside::terminal(&args), false),
+        Command::Web(args) => finish(web::web(&args), false),
         Command::Assign(args) => finish(bedside::assign(&args), args.json),
         Command::Outcome(args) => finish(bedside::outcome(&args), args.json),
         Command::Lost(args) => finish(bedside::lost(&args), args.json),

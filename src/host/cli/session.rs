@@ -98,8 +98,9 @@ fn operator(name: &str) -> Result<String, String> {
 pub struct SessionArgs {
     #[command(flatten)]
     device: PortArgs,
+    /// Which trial file.
     #[command(flatten)]
-    trial: TrialArgs,
+    pub trial: TrialArgs,
     /// Log of this terminal; by default one for the trial in the data folder
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
@@ -111,6 +112,14 @@ pub struct SessionArgs {
 }
 
 impl SessionArgs {
+    /// The operator named, or the user.
+    ///
+    /// # Errors
+    /// The user's name has characters that are not allowed.
+    pub fn operator(&self) -> Result<String, CliError> {
+        self.operator.name()
+    }
+
     /// Opens the log.
     ///
     /// # Errors

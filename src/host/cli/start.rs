@@ -4,8 +4,12 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use super::error::CliError;
+use crate::host::output::say;
 use crate::host::terminal::demo::{Settings, demo};
-use crate::host::terminal::start::start;
+use crate::host::terminal::place;
+use crate::host::terminal::screen;
+use crate::host::terminal::start::{View, Virtual, ask_for_view};
+use crate::host::web;
 
 /// `equipoise` without a subcommand
 #[derive(Debug, clap::Args)]
@@ -18,14 +22,24 @@ pub struct StartArgs {
     trial: Option<PathBuf>,
 }
 
-/// Starts the virtual device and its screen, or the demonstration if there is no terminal.
+/// Starts the virtual device and its screen or page, or the demonstration if there is no terminal.
 ///
 /// # Errors
 /// The files cannot be used, or the demonstration failed.
 pub fn run(args: &StartArgs) -> Result<(), CliError> {
-    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
-        Ok(start(args.flash.as_deref(), args.trial.as_deref())?)
-    } else {
-        Ok(demo(&Settings::default())?)
+    if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+        return Ok(demo(&Settings::default())?);
     }
+    let (flash, trial) = (args.flash.as_deref(), args.trial.as_deref());
+    let device = Virtual::start(flash, trial, &place::operator())?;
+    let farewell = device.farewell();
+    match ask_for_view()? {
+        View::Screen => screen::run::run(device.bedside)?,
+        view => {
+            let screen = view == View::Both;
+            web::serve(device.bedside, web::Settings { open: true, screen, ..Default::default() })?;
+        }
+    }
+    say(&farewell);
+    Ok(())
 }

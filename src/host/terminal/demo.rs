@@ -164,11 +164,12 @@ fn conclude(ward: &mut Ward, key: &Key, log_file: &Path, start: Instant) -> Resu
          Log:        {} lines, the chain holds; no outcome is in it.\n\
          Time:       {:.1} s\n\n\
          Next:\n  \
-         equipoise                            the bedside screen on a virtual device\n  \
+         equipoise                            a virtual device, in this terminal or in the browser\n  \
          equipoise demo --board qemu          the same on the emulated micro:bit\n  \
          equipoise device --flash t.flash --pty --link $XDG_RUNTIME_DIR/equipoise\n  \
          equipoise terminal --port $XDG_RUNTIME_DIR/equipoise --trial examples/trial.toml\n  \
-         equipoise --help                     everything else\n",
+         equipoise --help                     everything else\n  \
+         equipoise web --flash demo.flash     the bedside in the browser\n",
         rows.len(),
         trial.plan.epsilon(),
         head.lines,

@@ -1,9 +1,11 @@
 //! The trial terminal, for people at the bedside, scripts and the custodian.
 //!
 //! ```text
-//! screen, scripts, demo -> bedside (enrolment, outcomes) -> client (retries) -> link (bytes) -> device
-//!                               |
-//!                              log (what was asked and answered)
+//! screen, page -> worker (orders, news)
+//!                    |
+//! scripts, demo -> bedside (enrolment, outcomes) -> client (retries) -> link (bytes) -> device
+//!                    |
+//!                   log (what was asked and answered)
 //! ```
 
 pub mod bedside;
@@ -19,6 +21,7 @@ pub mod failure;
 pub mod keys;
 pub mod link;
 pub mod log;
+pub mod orders;
 pub mod picture;
 pub mod place;
 pub mod register;
@@ -28,3 +31,4 @@ pub mod start;
 pub mod text;
 pub mod tie;
 pub mod trial_file;
+pub mod worker;

@@ -1,4 +1,4 @@
-//! `equipoise` without a subcommand: a virtual device with the bedside screen.
+//! `equipoise` without a subcommand: a virtual device with the bedside screen or page.
 //!
 //! The device's flash is a file; its key, trial file and log lie beside it (`FILE.key`,
 //! `FILE.trial.toml`, `FILE.log.jsonl`). The first start asks for a trial, makes a key and
@@ -19,7 +19,6 @@ use super::failure::Failure;
 use super::keys::Key;
 use super::log::head_path;
 use super::place;
-use super::screen;
 use super::trial_file::{EXAMPLE, TrialFile};
 use crate::host::output::say;
 use crate::wire::{Claim, FileDigest, State};
@@ -61,34 +60,82 @@ impl Files {
     }
 }
 
-/// Starts the virtual device and its screen.
+/// A virtual device that holds a trial, with its log.
+pub struct Virtual {
+    files: Files,
+    /// Ready for a view.
+    pub bedside: Bedside,
+}
+
+impl Virtual {
+    /// Starts the virtual device; a blank one is provisioned first.
+    ///
+    /// # Errors
+    /// The files cannot be used.
+    pub fn start(
+        flash: Option<&Path>,
+        trial: Option<&Path>,
+        operator: &str,
+    ) -> Result<Self, Failure> {
+        let flash = match flash {
+            Some(path) => path.to_owned(),
+            None => place::data()?.join("virtual").join("flash"),
+        };
+        let folder = flash
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
+        let files = Files { flash };
+        let board = Board::virtual_on(&files.flash)?;
+        let mut client = Client::new(board.line());
+        if client.connect()?.state == State::Blank {
+            provision(&mut client, &files, trial)?;
+        }
+        let trial = TrialFile::read(trial.unwrap_or(&files.trial()))?;
+        let bedside = Bedside::open(client, trial, &files.log(), operator)?;
+        Ok(Self { files, bedside })
+    }
+
+    /// How to go on after the view was left.
+    #[must_use]
+    pub fn farewell(&self) -> String {
+        let flash = self.files.flash.display();
+        format!(
+            "The trial goes on with the next start. To close it and see its report:\n  \
+             equipoise device --flash {flash} --pty --link {flash}.port &\n  \
+             equipoise close --yes --port {flash}.port --key-file {flash}.key\n  \
+             equipoise report --port {flash}.port --trial {flash}.trial.toml --key-file {flash}.key --verify\n"
+        )
+    }
+}
+
+/// Where a person wants to work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// In this terminal.
+    Screen,
+    /// In the browser.
+    Page,
+    /// In both.
+    Both,
+}
+
+/// Asks a person where to work.
 ///
 /// # Errors
-/// The files or the terminal cannot be used.
-pub fn start(flash: Option<&Path>, trial: Option<&Path>) -> Result<(), Failure> {
-    let flash = match flash {
-        Some(path) => path.to_owned(),
-        None => place::data()?.join("virtual").join("flash"),
-    };
-    let folder =
-        flash.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
-    let files = Files { flash };
-    let board = Board::virtual_on(&files.flash)?;
-    let mut client = Client::new(board.line());
-    if client.connect()?.state == State::Blank {
-        provision(&mut client, &files, trial)?;
+/// Standard input ended.
+pub fn ask_for_view() -> Result<View, Failure> {
+    say("Where do you want to work?\n  1  in this terminal\n  2  in the browser\n  3  in both\n");
+    loop {
+        say("1, 2 or 3 (Enter: 1): ");
+        match read_line()?.as_str() {
+            "" | "1" => return Ok(View::Screen),
+            "2" => return Ok(View::Page),
+            "3" => return Ok(View::Both),
+            other => say(&format!("{other:?} is not 1, 2 or 3.\n")),
+        }
     }
-    let trial = TrialFile::read(trial.unwrap_or(&files.trial()))?;
-    screen::run::run(Bedside::open(client, trial, &files.log(), &place::operator())?)?;
-    let flash = files.flash.display();
-    say(&format!(
-        "The trial goes on with the next start. To close it and see its report:\n  \
-         equipoise device --flash {flash} --pty --link {flash}.port &\n  \
-         equipoise close --yes --port {flash}.port --key-file {flash}.key\n  \
-         equipoise report --port {flash}.port --trial {flash}.trial.toml --key-file {flash}.key --verify\n"
-    ));
-    Ok(())
 }
 
 fn provision(client: &mut Client, files: &Files, named: Option<&Path>) -> Result<(), Failure> {
@@ -140,7 +187,7 @@ fn ask_for_trial() -> Result<String, Failure> {
 fn read_line() -> Result<String, Failure> {
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {
-        Ok(0) => Err(Failure::Usage("standard input ended before a trial was chosen".to_owned())),
+        Ok(0) => Err(Failure::Usage("standard input ended before an answer".to_owned())),
         Ok(_) => Ok(line.trim().to_owned()),
         Err(error) => Err(Failure::Usage(format!("standard input: {error}"))),
     }

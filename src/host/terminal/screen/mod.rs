@@ -2,8 +2,9 @@
 //!
 //! The [`Model`] is everything the screen knows; [`Model::key`] and [`Model::news`] change it and
 //! may give an [`Order`] for the device; [`view`](view::view) draws it and changes nothing. None of
-//! them waits: orders go to the thread of [`run`], which owns device and log, and its answers come
-//! back as [`News`]. So the screen never hangs, and a test can play every scene without a device.
+//! them waits: orders go to the thread of [`super::worker`], which owns device and log, and its
+//! answers come back as [`News`]. So the screen never hangs, and a test can play every scene
+//! without a device.
 //!
 //! The scenes and the keys between them:
 //!
@@ -24,98 +25,16 @@ mod update;
 pub mod view;
 mod widgets;
 
+pub use super::orders::{News, Order};
 pub use choice::Choice;
 
 use crate::prelude::*;
 use jiff::Timestamp;
 
-use super::bedside::Recorded;
 use super::log::NoteKind;
 use super::register::Patient;
 use super::trial_file::TrialFile;
 use crate::wire::Status;
-
-/// What a person wants done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// An arm for a patient.
-    Enrol {
-        /// Patient code.
-        code: String,
-        /// Kind of patient.
-        feature: u8,
-    },
-    /// An outcome.
-    Outcome {
-        /// The patient's number.
-        number: u32,
-        /// The outcome.
-        y: u16,
-    },
-    /// No outcome, ever.
-    Lost {
-        /// The patient's number.
-        number: u32,
-    },
-    /// A note on a patient.
-    Note {
-        /// The patient's number.
-        number: u32,
-        /// What it is about.
-        kind: NoteKind,
-        /// What it says.
-        text: String,
-    },
-    /// The arm of a patient who was enrolled before.
-    Find {
-        /// Patient code.
-        code: String,
-    },
-    /// Another person works at the terminal.
-    Operator {
-        /// Name or initials.
-        name: String,
-    },
-    /// Give up an enrolment that an earlier terminal had confirmed and not asked for.
-    Drop {
-        /// Patient code.
-        code: String,
-    },
-}
-
-/// What the thread at the device reports.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
-    /// The device answers, on this port.
-    Connected(String),
-    /// The device does not answer; why.
-    Disconnected(String),
-    /// The public facts.
-    Progress(Status),
-    /// Everybody whose outcome is waited for.
-    Waiting(Vec<Patient>),
-    /// A patient has an arm.
-    Enrolled(Patient),
-    /// An outcome or a loss was recorded.
-    Recorded(Recorded),
-    /// A patient who was enrolled before.
-    Found(Patient),
-    /// A note is in the log: the patient's code.
-    Noted(String),
-    /// Who works at the terminal.
-    Operator(String),
-    /// An order was not carried out; why.
-    Failed(String),
-    /// An enrolment is in the log and has no answer yet: the code.
-    Pending(String),
-    /// An earlier terminal ended between the confirmation of an enrolment and asking for it.
-    Wanted {
-        /// Patient code.
-        code: String,
-        /// Kind of patient.
-        feature: u8,
-    },
-}
 
 /// Whether there is a device.
 #[derive(Clone, Debug, PartialEq, Eq)]

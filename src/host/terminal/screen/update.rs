@@ -8,6 +8,7 @@ use super::{Connection, Model, News, Order, Scene};
 use crate::host::terminal::bedside::{MAX_NOTE, MAX_OPERATOR, Recorded, no_room};
 use crate::host::terminal::code::{MAX_CODE, folded};
 use crate::host::terminal::log::NoteKind;
+use crate::host::terminal::orders::Record;
 use crate::host::terminal::register::Patient;
 use crate::host::terminal::text::is_plain;
 
@@ -42,7 +43,7 @@ impl Model {
                 self.say(&format!("Recorded for patient {code}number {number}.{closed}"));
                 self.scene = Scene::List;
             }
-            News::Found(patient) => {
+            News::Found(Record { patient, .. }) => {
                 self.say(&format!("Enrolled {} by {}.", patient.since, patient.operator));
                 self.scene = Scene::Arm(patient);
             }
@@ -57,6 +58,8 @@ impl Model {
                     self.scene = Scene::List;
                 }
             }
+            // The screen asks for no report, and knows of its own enrolment by `Pending`.
+            News::Report(_) | News::Unanswered(_) => {}
             News::Pending(code) => self.scene = asking_for_arm(&code, true),
             News::Wanted { code, feature } => {
                 self.fail(&format!(
@@ -64,6 +67,28 @@ impl Model {
                 ));
                 self.scene = Scene::SureEnrol { code, feature, resumed: true };
             }
+        }
+    }
+
+    /// What was done for another view, in a line; the scene stays as it is.
+    pub fn news_of_others(&mut self, news: News) {
+        let what = match news {
+            News::Enrolled(patient) => {
+                format!("patient {} is number {}", patient.code, patient.number)
+            }
+            News::Recorded(Recorded { number, code, .. }) => {
+                format!("recorded for patient {}, number {number}", code.unwrap_or_default())
+            }
+            News::Noted(code) => format!("a note on patient {code}"),
+            News::Operator(name) => {
+                self.operator = name.clone();
+                format!("the operator is {name}")
+            }
+            _ => return,
+        };
+        // A message that somebody may be reading in a form is not replaced.
+        if self.scene == Scene::List && !self.error {
+            self.say(&format!("In the browser: {what}."));
         }
     }
 

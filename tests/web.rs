@@ -1,0 +1,270 @@
+//! The server of the bedside page, asked without a browser: who gets in, what is refused, what
+//! happens once, and where an outcome must not be. The page itself is in `browser.rs`.
+
+#[path = "common/http.rs"]
+mod http;
+#[path = "common/page.rs"]
+mod page;
+#[path = "common/relay.rs"]
+mod relay;
+#[path = "common/ward.rs"]
+mod ward;
+
+use std::process::Command;
+
+use http::exchange;
+use page::{Page, Visitor};
+use relay::{Fate, Relay};
+use serde_json::json;
+use ward::{PROGRAM, Ward};
+
+fn enrol(code: &str) -> serde_json::Value {
+    json!({ "order": "enrol", "code": code, "levels": [2] })
+}
+
+/// A request with a wrong or missing token, cookie, host or origin, of another type, too long or
+/// malformed is refused, and nothing happens.
+#[test]
+fn strangers_are_refused() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let page = Page::serve(&ward, &[]);
+    let host = page.host();
+    let token = page.address.rsplit('/').next().unwrap();
+    let open = |path: &str, host_header: &str| {
+        exchange(host, &format!("GET {path}"), &[("Host", host_header)], b"").status
+    };
+    assert_eq!(open("/", host), 403, "no cookie");
+    assert_eq!(open("/open/", host), 403);
+    assert_eq!(open(&format!("/open/{}", "0".repeat(32)), host), 403);
+    assert_eq!(open(&format!("/open/{token}"), "evil.example"), 421, "DNS rebinding");
+    assert_eq!(open(&format!("/open/{token}?y=1"), host), 200);
+    assert_eq!(exchange(host, &format!("GET /open/{token}"), &[], b"").status, 421, "no host");
+
+    let visitor = Visitor::enter(&page);
+    let order = format!("POST {}order", visitor.folder);
+    let body = json!({ "form": "0".repeat(32), "ask": enrol("P-1") }).to_string();
+    for (changes, status) in [
+        (vec![("Cookie", "")], 403),
+        (vec![("Cookie", "equipoise=1")], 403),
+        (vec![("Host", "evil.example")], 421),
+        (vec![("Host", "evil.example"), ("Origin", "http://evil.example")], 421),
+        (vec![("Origin", "http://evil.example")], 403),
+        (vec![("Origin", "")], 403),
+        (vec![("Sec-Fetch-Site", "cross-site")], 403),
+        (vec![("Content-Type", "text/plain")], 415),
+    ] {
+        let answer = visitor.ask(&order, &changes, body.as_bytes());
+        assert_eq!(answer.status, status, "{changes:?}: {answer:?}");
+    }
+    let get = |file: &str| visitor.ask(&format!("GET {}{file}", visitor.folder), &[], b"").status;
+    assert_eq!((get(""), get("app.js"), get("style.css")), (200, 200, 200));
+    assert_eq!((get("order"), get("nothing"), get("../")), (405, 404, 404));
+    assert_eq!(visitor.post(&vec![b' '; 100_000]).status, 413);
+    assert_eq!(visitor.post(&[b'['; 4000]).status, 400);
+    let good = |ask: serde_json::Value| json!({ "form": "0".repeat(32), "ask": ask }).to_string();
+    for bad in [
+        String::new(),
+        "{".to_owned(),
+        "null".to_owned(),
+        good(json!({ "order": "erase" })),
+        good(json!({ "order": "enrol", "code": "P-1", "levels": [4] })),
+        good(json!({ "order": "enrol", "code": "P-1", "levels": [] })),
+        good(json!({ "order": "enrol", "code": "P-1", "levels": [-1] })),
+        good(json!({ "order": "lost", "patient": 1, "more": 1 })),
+        good(json!({ "order": "outcome", "patient": 1, "outcome": 70_000 })),
+        good(json!({ "order": "outcome", "patient": 1, "outcome": "yes" })),
+        json!({ "form": "short", "ask": enrol("P-1") }).to_string(),
+        json!({ "form": "g".repeat(32), "ask": enrol("P-1") }).to_string(),
+        "\u{0}\u{1b}[2J".to_owned(),
+    ] {
+        let answer = visitor.post(bad.as_bytes());
+        assert_eq!(answer.status, 400, "{bad}: {answer:?}");
+    }
+    let state = visitor.wait(|state| state["up"] == true);
+    assert_eq!(state["status"]["assigned"], 0, "nothing happened: {state:#}");
+    assert_eq!(visitor.order(1, &enrol("P-1"))["done"], "enrolled", "the right request is taken");
+}
+
+/// Every answer forbids caching, framing, referrers and content from elsewhere.
+#[test]
+fn every_answer_has_strict_headers() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let page = Page::serve(&ward, &[]);
+    let visitor = Visitor::enter(&page);
+    let cookie = exchange(
+        page.host(),
+        &format!("GET /open/{}", page.address.rsplit('/').next().unwrap()),
+        &[("Host", page.host())],
+        b"",
+    );
+    let set = cookie.header("set-cookie");
+    assert!(set.contains("HttpOnly") && set.contains("SameSite=Strict"), "{set}");
+    assert!(set.contains(&format!("Path={}", visitor.folder)), "{set}");
+    let refused = visitor.ask("GET /nothing", &[], b"");
+    let no_order = visitor.post(b"{");
+    let shown = visitor.ask(&format!("GET {}", visitor.folder), &[], b"");
+    let answered = visitor.post(
+        json!({ "form": "0".repeat(32), "ask": { "order": "check", "code": "P-1" } })
+            .to_string()
+            .as_bytes(),
+    );
+    assert_eq!(answered.status, 200, "{answered:?}");
+    for answer in [cookie, refused, no_order, shown, answered] {
+        assert_eq!(answer.header("cache-control"), "no-store", "{answer:?}");
+        assert_eq!(answer.header("referrer-policy"), "no-referrer", "{answer:?}");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{answer:?}");
+        let policy = answer.header("content-security-policy");
+        assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{answer:?}");
+        assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
+        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+    }
+    // The page names no other host.
+    for file in ["", "app.js", "style.css"] {
+        let text = visitor.ask(&format!("GET {}{file}", visitor.folder), &[], b"").body;
+        assert!(!text.contains("://") && !text.contains("//cdn"), "{file}");
+    }
+}
+
+/// A double click, or an order sent again after a broken connection, is carried out once.
+#[test]
+fn an_order_is_carried_out_once() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let page = Page::serve(&ward, &[]);
+    let visitor = Visitor::enter(&page);
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let send = || scope.spawn(|| visitor.order(7, &enrol("P-1")));
+        let sent = [send(), send(), send()];
+        sent.into_iter().map(|sent| sent.join().unwrap()).collect()
+    });
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:#?}");
+    assert_eq!(answers[0]["done"], "enrolled");
+    let note = json!({ "order": "note", "patient": 1, "kind": "deviation", "text": "left early" });
+    for _ in 0..2 {
+        assert_eq!(visitor.order(8, &note)["done"], "noted");
+        let outcome = json!({ "order": "outcome", "patient": 1, "outcome": 1 });
+        assert_eq!(visitor.order(9, &outcome)["done"], "recorded");
+    }
+    // Another form is another order: refused, for what it would do is done.
+    let again = visitor.order(10, &enrol("p-1"));
+    assert_eq!(again["failed"], "patient P-1 is already enrolled, as number 1");
+    let again = visitor.order(11, &json!({ "order": "lost", "patient": 1 }));
+    assert!(again["failed"].as_str().unwrap().contains("already recorded"), "{again}");
+    let log = std::fs::read_to_string(ward.file("ward.jsonl")).unwrap();
+    for event in ["arm", "note", "outcome"] {
+        assert_eq!(log.matches(&format!("\"event\":\"{event}\"")).count(), 1, "{event}: {log}");
+    }
+    let found = visitor.order(12, &json!({ "order": "find", "code": "P-1" }));
+    assert_eq!(found["patient"]["notes"][0]["text"], "left early", "{found:#}");
+    assert_eq!(ward.run(&["log", "verify", "ward.jsonl"]).code, 0);
+}
+
+/// An outcome is in no file, answer, event or line of output.
+#[test]
+fn outcomes_are_kept_nowhere() {
+    const VALUE: u16 = 48_613;
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[("scale = 1", "scale = 50000"), ("labels = [\"no\", \"yes\"]", "")]);
+    let page = Page::serve(&ward, &[]);
+    let visitor = Visitor::enter(&page);
+    assert_eq!(visitor.order(1, &enrol("P-1"))["done"], "enrolled");
+    let mut heard = String::new();
+    let outcome = |value: u32| json!({ "order": "outcome", "patient": 1, "outcome": value });
+    // Refused, malformed, recorded, recorded before: each with its own value.
+    for (form, ask) in [
+        (2, json!({ "order": "outcome", "patient": 9, "outcome": VALUE })),
+        (3, outcome(60_000)),
+        (4, outcome(VALUE.into())),
+        (5, outcome(VALUE.into())),
+    ] {
+        heard += &visitor.order(form, &ask).to_string();
+    }
+    let malformed = json!({ "form": "0".repeat(32), "ask": { "order": "outcome", "patient": "P-1", "outcome": VALUE } });
+    heard += &format!("{:?}", visitor.post(malformed.to_string().as_bytes()));
+    heard += &visitor.state().to_string();
+    heard += &page.said.lock().unwrap();
+    let host = page.host().to_owned();
+    assert!(heard.contains("\"recorded\""), "{heard}");
+    drop(page);
+    for file in ward.files() {
+        heard += &String::from_utf8_lossy(&std::fs::read(&file).unwrap()).replace(&host, "");
+    }
+    assert!(heard.contains("\"event\":\"outcome\""), "the log is among the files");
+    for value in ["48613", "60000", "bde5"] {
+        assert!(!heard.contains(value), "{value} is in {heard}");
+    }
+}
+
+/// The device is unplugged after it has the request: the order stays open, no other is taken, and
+/// the same form gets the arm when the device is back.
+#[test]
+fn unplugged_in_an_enrolment() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let relay = Relay::between(&ward.file("relay"), &ward.port(), Some(Fate::Lose("ASSIGN")));
+    let mut command = Command::new(PROGRAM);
+    command.args(["web", "--port", "relay", "--trial", "trial.toml", "--log", "ward.jsonl"]);
+    let page = Page::start(&ward, command);
+    let visitor = Visitor::enter(&page);
+    visitor.wait(|state| state["up"] == true);
+    let answer = std::thread::scope(|scope| {
+        let asked = scope.spawn(|| visitor.order(1, &enrol("P-1")));
+        relay.wait_for_loss();
+        drop(relay);
+        let state = visitor.wait(|state| state["unanswered"] == "P-1" && state["up"] == false);
+        assert_eq!(state["waiting"], json!([]), "no arm is shown: {state:#}");
+        let other = visitor.order(2, &enrol("P-2"));
+        assert!(other["failed"].as_str().unwrap().contains("P-1 is being enrolled"), "{other}");
+        let _back = Relay::between(&ward.file("relay"), &ward.port(), None);
+        asked.join().unwrap()
+    });
+    assert_eq!((&answer["done"], &answer["patient"]["number"]), (&json!("enrolled"), &json!(1)));
+    let log = std::fs::read_to_string(ward.file("ward.jsonl")).unwrap();
+    assert_eq!(log.matches("\"event\":\"arm\"").count(), 1, "{log}");
+    assert_eq!(log.matches("\"code\":\"P-2\"").count(), 0, "{log}");
+}
+
+/// Where the disk is full nothing is said to be done that is not in the log, and what was asked is
+/// answered once there is room.
+#[cfg(target_os = "linux")]
+#[test]
+fn full_disk_loses_nothing() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    // No file may grow beyond 2 blocks of 512 bytes: the log ends after a few lines.
+    let mut command = Command::new("sh");
+    let line = format!(
+        "trap '' XFSZ; ulimit -f 2; exec {PROGRAM} web --port port --trial trial.toml --log ward.jsonl"
+    );
+    command.args(["-c", &line]);
+    let page = Page::start(&ward, command);
+    let visitor = Visitor::enter(&page);
+    visitor.wait(|state| state["up"] == true);
+    let answer = visitor.order(1, &enrol("P-1"));
+    assert!(answer["failed"].as_str().unwrap().contains("File too large"), "{answer}");
+    assert_eq!(visitor.state()["waiting"], json!([]), "no arm without its line in the log");
+    drop(page);
+    assert_eq!(ward.run(&["log", "verify", "ward.jsonl"]).code, 0);
+    let page = Page::serve(&ward, &[]);
+    let visitor = Visitor::enter(&page);
+    let state = visitor.wait(|state| state["up"] == true && state["unanswered"].is_null());
+    let assigned = state["status"]["assigned"].as_u64().unwrap();
+    assert_eq!(state["waiting"].as_array().unwrap().len() as u64, assigned, "{state:#}");
+}
+
+/// Another address than loopback is refused with the reason and a way that is safe.
+#[test]
+fn listen_elsewhere_is_refused() {
+    let ward = Ward::new();
+    let done = ward.run(&["web", "--listen", "0.0.0.0:8080"]);
+    assert_eq!(done.code, 2, "{done:?}");
+    assert!(done.err.contains("unencrypted") && done.err.contains("ssh -L"), "{done:?}");
+}
