@@ -150,8 +150,11 @@ mod tests {
         let sealed = |body: &std::string::String| {
             std::format!("{body}*{:04X}", wire::checksum(body.as_bytes()))
         };
+        // An interpreter has time for the short ones only.
+        let short = |body: &&std::string::String| !cfg!(miri) || body.len() < 8;
         bodies
             .iter()
+            .filter(short)
             .flat_map(|body| [body.clone().into_bytes(), sealed(body).into_bytes()])
             .collect()
     }
@@ -219,8 +222,9 @@ mod tests {
                 }
             }
         }
+        let enough = cfg!(miri) || cases > 100_000;
         assert!(
-            all.len() == requests.len() && cases > 100_000 && damaged > cases / 4,
+            all.len() == requests.len() && enough && damaged > cases / 4,
             "{damaged} of {cases}"
         );
     }

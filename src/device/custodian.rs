@@ -13,7 +13,7 @@
 
 use super::Answer;
 use super::auth::{CustodianKey, Evidence};
-use super::generator::{Seeded, bytes};
+use super::generator::Seeded;
 use super::health::Entropy;
 use super::ready::Ready;
 use crate::journal::{JournalFlash, TooSmall};
@@ -123,7 +123,7 @@ where
             return Err(Refusal::NotPrivate);
         }
         let spent = self.state.custody().charged(plan.epsilon())?;
-        let id = TrialId(bytes(self.chance));
+        let id = TrialId(self.chance.bytes());
         self.make_room()?;
         let too_many = |_| Refusal::Capacity { got: plan.features(), features: M as u8 };
         self.state.begin(TrialName { id, file }, plan).map_err(too_many)?;

@@ -24,6 +24,15 @@ use crate::noise::Laplace;
 pub trait Seeded: Chance {
     /// Everything that follows is a function of this seed.
     fn from_seed(seed: [u8; 32]) -> Self;
+
+    /// Random bytes for names, nonces and seeds, eight coins each. Apart from [`Chance::coin`], so
+    /// that an audit can tell them from what is drawn for patients.
+    fn bytes<const N: usize>(&mut self) -> [u8; N]
+    where
+        Self: Sized,
+    {
+        core::array::from_fn(|_| (0..8).fold(0, |byte, _| byte << 1 | u8::from(self.coin())))
+    }
 }
 
 /// Coins from one ChaCha20 stream, noise from another.
@@ -60,9 +69,4 @@ impl Chance for Generator {
     fn lap_plus(&mut self, center: u64, law: &Laplace) -> u64 {
         self.noise.lap_plus(center, law)
     }
-}
-
-/// Random bytes, eight coins each.
-pub fn bytes<const N: usize>(chance: &mut impl Chance) -> [u8; N] {
-    core::array::from_fn(|_| (0..8).fold(0, |byte, _| byte << 1 | u8::from(chance.coin())))
 }

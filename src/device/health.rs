@@ -111,7 +111,7 @@ impl Tests {
 }
 
 /// A source behind its health tests.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Monitored<E> {
     source: E,
     tests: Tests,

@@ -96,6 +96,8 @@ impl Trouble {
 }
 
 /// A device: its state, its flash, its entropy source and its generator.
+// An audit copies devices; the generator that ships cannot be copied.
+#[cfg_attr(feature = "host", derive(Clone))]
 pub struct Device<S, F, E, G = Generator> {
     state: S,
     journal: Journal<F>,
@@ -209,6 +211,19 @@ where
             (None, Some(trial)) if trial.phase() == Phase::Closed => State::Closed,
             (None, Some(_)) => State::Running,
         }
+    }
+
+    /// The trial, for audit and tests.
+    #[cfg(feature = "host")]
+    #[must_use]
+    pub fn trial(&self) -> Option<&crate::trial::Trial<M, U>> {
+        self.state.trial()
+    }
+
+    /// The trial, for tests that break it on purpose.
+    #[cfg(feature = "host")]
+    pub fn trial_mut(&mut self) -> Option<&mut crate::trial::Trial<M, U>> {
+        self.state.trial_mut()
     }
 
     /// Answers one line, given without its line end. `out` is called once for every reply, with its

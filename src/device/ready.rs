@@ -1,7 +1,7 @@
 //! A device that can work: what a request reads and changes, and how a change becomes durable.
 
 use super::auth::{Evidence, Session};
-use super::generator::{Seeded, bytes};
+use super::generator::Seeded;
 use super::health::{Entropy, Monitored, RESEED_SAMPLES};
 use super::{Answer, DeviceState, Trouble};
 use crate::journal::{self, Journal, JournalFlash};
@@ -26,7 +26,7 @@ where
     /// Draws a nonce for the next custodian command.
     pub(super) fn challenge(&mut self) -> Answer {
         self.state.custody().key()?;
-        let nonce = bytes(self.chance);
+        let nonce = self.chance.bytes();
         self.session.challenge(nonce)?;
         Ok(Reply::Nonce(nonce))
     }
@@ -79,7 +79,7 @@ where
 
     /// Seeds the generator anew, from its own output and fresh samples.
     pub(super) fn reseed(&mut self) {
-        let old = bytes::<32>(self.chance);
+        let old = self.chance.bytes::<32>();
         let seed = self.entropy.seed(&old, RESEED_SAMPLES).unwrap_or(old);
         *self.chance = G::from_seed(seed);
     }

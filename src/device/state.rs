@@ -51,7 +51,7 @@ struct Missing {
 }
 
 /// The journal's RAM, for the secret parts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Places<const M: usize, const U: usize> {
     custody: Place,
     tallies: [Place; M],
@@ -59,7 +59,7 @@ struct Places<const M: usize, const U: usize> {
 }
 
 /// All durable state, with room for `M` features and `U` waiting patients.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DeviceState<const M: usize = 64, const U: usize = 256> {
     custody: Custody,
     /// Which trial, if there is one.

@@ -182,6 +182,20 @@ impl<const PAGE: usize> StrictFlash<PAGE> {
         self.words.iter_mut().skip(at).take(1).for_each(|word| *word = new);
     }
 
+    /// What a read gives, without a handle to write.
+    ///
+    /// # Errors
+    /// As [`ReadNorFlash::read`].
+    pub fn look_up(&self, offset: u32, bytes: &mut [u8]) -> Result<(), StrictError> {
+        self.ended()?;
+        check_read(self, offset, bytes.len()).map_err(StrictError::Arguments)?;
+        for (to, from) in bytes.chunks_mut(WORD).zip(self.words.iter().skip(offset as usize / WORD))
+        {
+            to.copy_from_slice(&from.to_le_bytes());
+        }
+        Ok(())
+    }
+
     /// Flips bits of the word at a byte address behind the journal's back: damage.
     pub fn damage(&mut self, address: usize, flip: u32) {
         if let Some(word) = self.words.get_mut(address / WORD) {
@@ -218,13 +232,7 @@ impl<const PAGE: usize> ReadNorFlash for StrictFlash<PAGE> {
     const READ_SIZE: usize = WORD;
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), StrictError> {
-        self.ended()?;
-        check_read(self, offset, bytes.len()).map_err(StrictError::Arguments)?;
-        for (to, from) in bytes.chunks_mut(WORD).zip(self.words.iter().skip(offset as usize / WORD))
-        {
-            to.copy_from_slice(&from.to_le_bytes());
-        }
-        Ok(())
+        self.look_up(offset, bytes)
     }
 
     fn capacity(&self) -> usize {

@@ -1,34 +1,45 @@
 //! The device as a black box: driven over its line on two neighbouring trials, many times, and only
 //! the replies kept.
 //!
-//! Each run is a device of its own, with flash in memory and a generator of its own seed; the two
-//! trials of an [`Experiment`] differ in one patient. The replies of a run, without those to the
-//! open patient's own requests, are put into one of a few categories, fixed beforehand. For every
-//! category and every set of categories from some number up, the Clopper-Pearson bounds of its
-//! probability in both trials bound epsilon and delta from below.
+//! Each run is a device of its own, with flash in memory and the generator that ships, of its own
+//! seed; the two trials of an [`Experiment`] differ in one patient t. The replies of a run, without
+//! the arm of t, are put into one of a few categories, fixed beforehand. For every category and
+//! every set of categories from some number up, the Clopper-Pearson bounds of its probability in
+//! both trials bound epsilon and delta from below.
 //!
-//! **False alarms.** All bounds of an experiment hold together with probability at least 1 -
-//! [`FALSE_ALARMS`]: the error is shared out evenly over all bounds (Bonferroni). So a device that
-//! keeps its claim is said to exceed it with probability at most that. The seeds are fixed: the
-//! same runs give the same answer every time. A pass proves nothing beyond these sets; the exact
-//! audit does.
+//! # The attack on `interim` and `uniform`
+//! [`residue`] plays the adversary who knows everything about the others. They have been recorded,
+//! and a close has read one window of fair coins. Its row gives the effect E1/N1 - E0/N0 to a
+//! millionth and the number of outcomes N, which is enough to find the four noisy cells near those
+//! that the others' outcomes make. The difference, the residue, is t's outcome plus noise, in an
+//! arm that is not known: E of both arms at least 1 and G of both at most 0 is e^epsilon times as
+//! likely if t's outcome is 1 as if it is 0, and at epsilon 1 that is seen in every tenth run. So a
+//! few thousand runs show most of epsilon, at any epsilon, and much more if noise is too small.
+//!
+//! # False alarms
+//! All bounds of an experiment hold together with probability at least 1 - [`FALSE_ALARMS`]: the
+//! error is shared out evenly over all bounds (Bonferroni). So a device that keeps its claim is said
+//! to exceed it with probability at most that. The seeds are fixed: the same runs give the same
+//! answer every time. A pass proves nothing beyond these sets; the exact audit does.
 
 use crate::prelude::*;
 use rayon::prelude::*;
 
+use super::desk::{Desk, arm_of};
 use super::loss::Loss;
 use super::suite::{Finding, Method, claim};
-use crate::device::auth::CustodianKey;
-use crate::host::virtual_board::{Flash, VirtualBoard};
+use crate::design::Arm;
+use crate::device::generator::{Generator, Seeded};
+use crate::device::health::Repeatable;
 use crate::plan::Plan;
-use crate::wire::{Hex, TrialId, unhex};
 
 /// Probability that any bound of an experiment is wrong.
 pub const FALSE_ALARMS: f64 = 1e-6;
-/// The custodian's key of every device.
-const KEY: [u8; 32] = [0x5a; 32];
 /// Pages of flash of a device.
 const PAGES: usize = 32;
+/// Residues are sought up to this size: noise beyond it has a probability below 1/400 a cell at
+/// epsilon 1.
+const FARTHEST: i64 = 12;
 
 /// Two neighbouring trials, and what is made of the replies.
 #[derive(Clone, Debug)]
@@ -37,51 +48,104 @@ pub struct Experiment {
     pub about: &'static str,
     /// The plan.
     pub plan: Plan,
-    /// Feature and outcome of every patient, in the one trial and in the other.
+    /// Feature and outcome of every patient, in the one trial and in the other. The custodian
+    /// closes the trial after them.
     pub trials: [Vec<(u8, u16)>; 2],
     /// The patient, from 0, in whom the two differ.
     pub open: usize,
     /// The category of what was seen.
-    pub category: fn(&str) -> usize,
+    pub category: fn(&Seen) -> usize,
 }
 
-/// The rows of a report in `replies`: estimate and patients.
-fn rows(replies: &str) -> impl Iterator<Item = (f64, u32)> {
-    replies.lines().filter_map(|line| {
+/// What the adversary knows at the end of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// E0, G0, E1, G1 of all patients but t, from their arms and outcomes.
+    pub others: [i64; 4],
+    /// The rows of the report: estimate in millionths, outcomes.
+    pub rows: Vec<(i64, i64)>,
+}
+
+/// The rows of a report.
+fn rows(replies: &str) -> Vec<(i64, i64)> {
+    let row = |line: &str| {
         let mut words = line.split('*').next()?.split_ascii_whitespace();
         (words.next()? == "ROW").then_some(())?;
-        let [_, estimate, _, _, _, patients] = std::array::from_fn(|_| words.next());
-        Some((estimate?.parse().ok()?, patients?.parse().ok()?))
-    })
+        let [_, estimate, _, _, _, outcomes] = std::array::from_fn(|_| words.next());
+        let millionths = (estimate?.parse::<f64>().ok()? * 1e6).round() as i64;
+        Some((millionths, outcomes?.parse().ok()?))
+    };
+    replies.lines().filter_map(row).collect()
+}
+
+/// The noisy cells less what the others put in, if the row gives them away: E0, G0, E1, G1.
+fn residue(seen: &Seen) -> Option<[i64; 4]> {
+    let (effect, outcomes) = *seen.rows.first()?;
+    let others: i64 = seen.others.iter().sum();
+    let range = -FARTHEST..=FARTHEST;
+    let mut found: Option<[i64; 4]> = None;
+    for e0 in range.clone() {
+        for g0 in range.clone() {
+            for e1 in range.clone() {
+                let g1 = outcomes - others - e0 - g0 - e1;
+                let residue = [e0, g0, e1, g1];
+                let [zero_e, zero_g, one_e, one_g] =
+                    core::array::from_fn(|i| (seen.others[i] + residue[i]) as f64);
+                let effect_here = one_e / (one_e + one_g) - zero_e / (zero_e + zero_g);
+                let fits = g1.abs() <= FARTHEST && (effect_here * 1e6).round() as i64 == effect;
+                // Of several the smallest, as the likeliest.
+                let size = |cells: [i64; 4]| cells.iter().map(|cell| cell.abs()).sum::<i64>();
+                if fits && found.is_none_or(|known| size(residue) < size(known)) {
+                    found = Some(residue);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// 2: t's outcome looks like 1; 0: like 0; 1: neither.
+fn verdict(seen: &Seen) -> usize {
+    match residue(seen) {
+        Some([e0, g0, e1, g1]) if e0.min(e1) >= 1 && g0.max(g1) <= 0 => 2,
+        Some([e0, g0, e1, g1]) if g0.min(g1) >= 1 && e0.max(e1) <= 0 => 0,
+        _ => 1,
+    }
 }
 
 /// The experiments.
 #[must_use]
 pub fn experiments() -> Vec<Experiment> {
     let plan = |text| Plan::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-    let mut outcome = vec![(0, 0); 4];
+    // Enough others that noise leaves both arms far from empty.
+    let mut outcome: Vec<(u8, u16)> = (0..60).map(|k| (0, u16::from(k % 3 != 0))).collect();
     let base = outcome.clone();
-    outcome[2].1 = 1;
+    outcome[0].1 = 1;
     let round: Vec<(u8, u16)> = (0..200).map(|k| (k % 10, 0)).collect();
     let mut moved = round.clone();
     moved[0].0 = 1;
+    let cells = |about, text| Experiment {
+        about,
+        plan: plan(text),
+        trials: [outcome.clone(), base.clone()],
+        open: 0,
+        category: verdict,
+    };
     vec![
-        Experiment {
-            about: "outcome 1 or 0, size of the effect in the report",
-            plan: plan("features=1 patients=4 epsilon=20 close=auto"),
-            trials: [outcome, base],
-            open: 2,
-            // The sign says nothing, t's arm being a coin.
-            category: |replies| {
-                rows(replies).next().map_or(0, |(effect, _)| 1 + (effect.abs() * 4.0) as usize)
-            },
-        },
+        cells(
+            "closed early, outcome 1 or 0, cells from the report",
+            "features=1 patients=256 epsilon=1",
+        ),
+        cells(
+            "outcome 1 or 0, cells from the report",
+            "design=uniform features=1 patients=60 epsilon=1",
+        ),
         Experiment {
             about: "patient of one feature or another, rows with fewer than 10 patients",
             plan: plan("design=dp-conse features=10 patients=200 epsilon=1 alpha=0"),
             trials: [round, moved],
             open: 0,
-            category: |replies| 10 - rows(replies).filter(|(_, patients)| *patients < 10).count(),
+            category: |seen| 10 - seen.rows.iter().filter(|(_, outcomes)| *outcomes < 10).count(),
         },
     ]
 }
@@ -90,7 +154,13 @@ impl Experiment {
     /// Runs both trials so many times, on fixed seeds, and holds the bounds against the claim.
     #[must_use]
     pub fn finding(&self, runs: u32) -> Finding {
-        let counts = [0, 1].map(|trial| self.count(trial, runs));
+        self.finding_of::<Generator>(runs)
+    }
+
+    /// The same for devices with another generator.
+    #[must_use]
+    pub fn finding_of<G: Seeded>(&self, runs: u32) -> Finding {
+        let counts = [0, 1].map(|trial| self.count::<G>(trial, runs));
         let claimed = claim(&self.plan);
         let (epsilon, delta) = claimed.map_or((0.0, 0.0), |claim| (claim.epsilon, claim.delta));
         let found = bounds(&counts, runs, epsilon, delta);
@@ -105,7 +175,7 @@ impl Experiment {
     }
 
     /// How often each category came up.
-    fn count(&self, trial: usize, runs: u32) -> Vec<u32> {
+    fn count<G: Seeded>(&self, trial: usize, runs: u32) -> Vec<u32> {
         let seed = |run: u32| u64::from(run) << 1 | trial as u64;
         let sum = |mut a: Vec<u32>, b: Vec<u32>| {
             a.resize(a.len().max(b.len()), 0);
@@ -113,7 +183,7 @@ impl Experiment {
             a
         };
         let one = |mut counts: Vec<u32>, run| {
-            let category = (self.category)(&self.run(trial, seed(run)));
+            let category = (self.category)(&self.run::<G>(trial, seed(run)));
             counts.resize(counts.len().max(category + 1), 0);
             counts[category] += 1;
             counts
@@ -121,31 +191,25 @@ impl Experiment {
         (0..runs).into_par_iter().fold(Vec::new, one).reduce(Vec::new, sum)
     }
 
-    /// All replies of one device to one trial, but for those to the open patient.
-    fn run(&self, trial: usize, seed: u64) -> String {
-        let mut board = VirtualBoard::<64, 256>::seeded(Flash::in_memory(PAGES), seed);
-        let mut replies = String::new();
-        board.ask(&format!("KEY {}", Hex(&KEY)));
-        let plan = format!("PLAN {}", self.plan);
-        let challenge = board.ask("AUTH");
-        let nonce = challenge.split(['*', ' ']).nth(1).and_then(|hex| unhex(hex.trim().as_bytes()));
-        let proof = CustodianKey::new(KEY).proof(
-            &nonce.unwrap_or_default(),
-            TrialId::NONE,
-            plan.as_bytes(),
-        );
-        let begun = board.ask(&format!("{plan} proof={}", Hex(&proof)));
-        assert!(begun.starts_with("OK"), "the device refuses the plan of the audit: {begun}");
-        replies += &begun;
+    /// What one device shows of one trial.
+    fn run<G: Seeded>(&self, trial: usize, seed: u64) -> Seen {
+        let entropy = Repeatable::new(seed);
+        let mut desk = Desk::<10, 8, Repeatable, G>::new(&self.plan, entropy, PAGES, None)
+            .unwrap_or_else(|refused| {
+                panic!("the device refuses the plan of the audit: {refused}")
+            });
+        let mut seen = Seen::default();
         for (k, (feature, y)) in self.trials[trial].iter().enumerate() {
-            for line in [format!("ASSIGN {} {feature}", k + 1), format!("OUTCOME {} {y}", k + 1)] {
-                let reply = board.ask(&line);
-                if k != self.open {
-                    replies += &reply;
-                }
+            let arm = arm_of(&desk.ask(&format!("ASSIGN {} {feature} {k:08x}", k + 1)));
+            desk.ask(&format!("OUTCOME {} {y}", k + 1));
+            if k != self.open {
+                let cell = usize::from(*y == 0) + if arm == Some(Arm::One) { 2 } else { 0 };
+                seen.others[cell] += 1;
             }
         }
-        replies + &board.ask("REPORT")
+        desk.order("CLOSE");
+        seen.rows = rows(&desk.ask("REPORT"));
+        seen
     }
 }
 

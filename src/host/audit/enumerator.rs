@@ -26,34 +26,34 @@ use crate::prelude::*;
 pub const TAIL: f64 = 2e-13;
 
 /// Walks every answer of an operation.
-#[derive(Debug)]
-pub struct Enumerator<'a> {
+#[derive(Debug, Default)]
+pub struct Enumerator {
     /// The answer taken at each question, and how many there were.
     path: Vec<(usize, usize)>,
     asked: usize,
     weight: f64,
     /// Lowest and highest noise, before the tails, of each draw to come; `None` where it is given.
-    frame: &'a [Option<(i64, i64)>],
+    frame: Vec<Option<(i64, i64)>>,
     drawn: usize,
     horizon: u64,
     /// The law of the last draw: rate, farthest noise, P(0).
     law: Option<(Rate, f64, i64, f64)>,
 }
 
-impl<'a> Enumerator<'a> {
+impl Enumerator {
     /// The results of `operation` on every path with their probabilities. `frame` holds, for each
     /// noise draw in order, the noise that brings its cell to the ends of the frame; `horizon`
     /// is the number of patients.
     pub fn every<T>(
         horizon: u32,
-        frame: &'a [Option<(i64, i64)>],
+        frame: &[Option<(i64, i64)>],
         mut operation: impl FnMut(&mut Self) -> T,
     ) -> Vec<(f64, T)> {
         let mut walk = Self {
             path: Vec::new(),
             asked: 0,
             weight: 1.0,
-            frame,
+            frame: frame.into(),
             drawn: 0,
             horizon: horizon.into(),
             law: None,
@@ -117,7 +117,7 @@ pub fn lap_plus(rate: f64, center: u64, value: u64) -> f64 {
     norm * (-rate * value.abs_diff(center) as f64).exp()
 }
 
-impl Chance for Enumerator<'_> {
+impl Chance for Enumerator {
     fn coin(&mut self) -> bool {
         self.weight *= 0.5;
         self.choose(2) == 1

@@ -1,5 +1,5 @@
-//! The exact audit: a whole small trial, every chance, every neighbour, through the code that
-//! ships.
+//! The exact audit: a whole trial, every chance, every neighbour, through the line of the device
+//! that ships.
 //!
 //! # What is compared
 //! A [`Case`] is a trial in which everything is fixed but patient t. A [`Record`] is what t may be:
@@ -14,19 +14,27 @@
 //! are seen, so only the outcome under the arm seen counts, and all outcomes are tried.
 //!
 //! # What is seen
-//! Every arm but t's, the public status after every request, and, by [`View`]: `Ledger` the noisy
-//! windows of all features that take part in a look (all that `interim` and `uniform` ever let out,
-//! and more than any reply holds), or `Replies` the rows of a report whenever one could be asked
-//! for, or `Arms` nothing more.
+//! Every byte that the device sends, but for the arm in its reply to t: replies to the requests of
+//! the trial, and after each of them to all that anybody may ask ([`Desk::probe`]). By [`View`],
+//! `Ledger` adds the noisy windows of all features that take part in a look (all that `interim` and
+//! `uniform` ever let out, and more than any reply holds); `Replies` is just that; `Arms` leaves
+//! the report out.
 //!
 //! A cell that is the same in all trials compared gets its noise as given ([`super::enumerator`]):
 //! the laws are those given that noise. Its law does not depend on t, so a bound for each value is
 //! a bound for all of them; the walk takes one value, and the cases vary the outcomes instead.
 //!
+//! # Large trials
+//! A trial with looks before half has hundreds of patients and too many arms to walk. With
+//! [`Case::arms`] the arms of all patients but t are *given*: the walk follows one sequence of
+//! them, and the laws found are conditional on it. Were an arm likelier under one record than under
+//! another, its weight would show that. t's arm and the noise of all cells that t may have changed
+//! are walked as ever.
+//!
 //! # How the walk goes
 //! All sights are walked as a tree, one request at a time. A node holds, for each record, every
 //! state the trial may be in with the probability of that state *and* the sights so far. States are
-//! the trial's own byte form. Two shortcuts, both exact: nodes that agree in their states and in
+//! the trial's own byte form; where it lies on flash depends on public counts only. Two shortcuts, both exact: nodes that agree in their states and in
 //! the proportions of all weights have futures in the same proportions and are merged; a node in
 //! which all records have the same states in the same proportions has nothing more to tell and
 //! becomes a sight of [`Laws`] at once. In particular nothing of the proof of `interim` is assumed:
@@ -35,6 +43,7 @@
 use crate::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 
+use super::desk::{Desk, Steady, arm_of, lend};
 use super::enumerator::Enumerator;
 use super::loss::{Laws, rounded};
 use crate::chance::{Chance, Fraction};
@@ -43,8 +52,12 @@ use crate::noise::Laplace;
 use crate::plan::Plan;
 use crate::trial::{Phase, Trial};
 
-/// A trial small enough to enumerate: 3 features, 4 waiting patients.
+/// The room of an enumerated trial: 3 features, 4 waiting patients.
 pub type Small = Trial<3, 4>;
+/// A device with that room.
+pub type SmallDesk = Desk<3, 4>;
+/// Pages of its flash.
+const PAGES: usize = 16;
 
 /// What a patient brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,6 +91,16 @@ pub struct Case {
     pub delay: usize,
     /// Is the trial followed to its close, or only to its last arm?
     pub closes: bool,
+    /// The arms of all patients but the open one, one after another and from the first again; empty
+    /// where they are walked.
+    pub arms: Vec<Arm>,
+}
+
+impl Case {
+    /// The arm that is given to a patient, counted from 0.
+    fn arm(&self, patient: usize) -> Option<Arm> {
+        self.arms.get(patient % self.arms.len().max(1)).copied()
+    }
 }
 
 /// How much is seen besides arms and status.
@@ -105,14 +128,19 @@ pub enum Act {
 }
 
 /// What is seen of one act.
-pub type Sight = Vec<i64>;
+pub type Sight = String;
 
 /// Where a trial is run and watched. [`View`] is the product; tests put broken ones in its place.
 pub trait Room {
+    /// The device, with its trial begun.
+    fn desk(&self, plan: &Plan) -> Option<SmallDesk> {
+        Desk::new(plan, Steady::new(), PAGES, None).ok()
+    }
+
     /// Performs an act, adds to `seen` what is seen of it, and gives the arm if there was one.
     fn perform(
         &self,
-        trial: &mut Small,
+        desk: &mut SmallDesk,
         act: Act,
         chance: &mut Enumerator,
         seen: &mut Sight,
@@ -122,74 +150,85 @@ pub trait Room {
 impl Room for View {
     fn perform(
         &self,
-        trial: &mut Small,
+        desk: &mut SmallDesk,
         act: Act,
         chance: &mut Enumerator,
         seen: &mut Sight,
     ) -> Option<Arm> {
-        perform(*self, trial, act, chance, seen)
+        let (back, arm) = perform(*self, desk, act, core::mem::take(chance), seen);
+        *chance = back;
+        arm
     }
 }
 
-/// The acts of the product, for any source of chance.
-pub fn perform(
+/// The acts of the product, for any source of chance, which is given back.
+pub fn perform<C: Chance + 'static>(
     view: View,
-    trial: &mut Small,
+    desk: &mut SmallDesk,
     act: Act,
-    chance: &mut impl Chance,
+    chance: C,
     seen: &mut Sight,
-) -> Option<Arm> {
+) -> (C, Option<Arm>) {
+    lend(chance, || watch(view, desk, act, seen))
+}
+
+fn watch(view: View, desk: &mut SmallDesk, act: Act, seen: &mut Sight) -> Option<Arm> {
     let mut arm = None;
-    let looking = match act {
-        Act::Look => trial.look_due(),
-        Act::Close => trial.phase() != Phase::Closed,
-        Act::Assign(..) | Act::Resolve(..) => false,
-    };
     match act {
         Act::Assign(feature, visible) => {
-            let answer = trial.assign(feature, None, chance);
-            arm = answer.ok();
-            seen.push(answer.map_or(-1, |arm| if visible { arm.index() as i64 } else { 2 }));
+            let patient = desk.trial().assigned() + 1;
+            let replies = desk.ask(&format!("ASSIGN {patient} {feature} {patient:08x}"));
+            arm = arm_of(&replies);
+            // Of t's own reply only that it came.
+            *seen += if visible || arm.is_none() { &replies } else { "ARM" };
         }
-        Act::Resolve(patient, Some(y)) => {
-            seen.push(trial.outcome(patient, y, chance).is_ok().into())
+        Act::Resolve(patient, outcome) => {
+            let request = match outcome {
+                Some(y) => format!("OUTCOME {patient} {y}"),
+                None => format!("LOST {patient}"),
+            };
+            *seen += &desk.ask(&request);
+            // A look that is due would come with the next request; its noise is walked in steps.
+            if !desk.trial().look_due() {
+                *seen += &desk.probe_resolved(patient);
+            }
         }
-        Act::Resolve(patient, None) => seen.push(trial.lost(patient, chance).is_ok().into()),
-        Act::Look | Act::Close if !looking => {}
+        Act::Look | Act::Close if !looks(desk.trial(), act) => return None,
         Act::Look | Act::Close => {
-            if let Some((feature, _)) = next_noise(trial) {
-                trial.draw_ahead(chance);
+            if let Some((feature, _)) = next_noise(desk.trial()) {
+                desk.draw_ahead();
                 if view == View::Ledger {
-                    let windows = trial.windows(feature).into_iter().flatten();
-                    let masked = windows.filter(|(_, masked)| *masked).flat_map(|(cells, _)| cells);
-                    seen.push(feature.into());
-                    seen.extend(masked.flatten());
+                    let windows = desk.trial().windows(feature).into_iter().flatten();
+                    let masked = windows.filter(|(_, masked)| *masked).map(|(cells, _)| cells);
+                    *seen += &format!("{feature} {:?}", masked.collect::<Vec<_>>());
                 }
+                return None;
             } else if act == Act::Look {
-                trial.look(chance);
+                desk.look();
             } else {
-                trial.close(chance);
+                *seen += &desk.order("CLOSE");
             }
         }
     }
-    let status =
-        [trial.assigned(), trial.unresolved().into(), trial.looks().into(), trial.phase() as u32];
-    seen.extend(status.map(i64::from));
-    seen.push(trial.next_look().map_or(-1, i64::from));
-    for feature in 0..trial.plan().features() {
-        match (view, trial.ledger(feature)) {
-            (View::Arms, _) => {}
-            (View::Ledger, Some(ledger)) => seen.extend(ledger.cells.into_iter().flatten()),
-            _ => {
-                let row = trial.estimate(feature).map_or([i64::MIN; 4], |estimate| {
-                    let (effect, low, high, patients) = estimate.in_millionths();
-                    [effect.into(), low.into(), high.into(), patients.into()]
-                });
-                seen.extend(row);
+    if !desk.trial().look_due() {
+        *seen += &desk.probe(view != View::Arms);
+        if view == View::Ledger {
+            for feature in 0..desk.trial().plan().features() {
+                let cells = desk.trial().ledger(feature).map(|ledger| ledger.cells);
+                *seen += &format!("{cells:?}");
             }
         }
     }
     arm
+}
+
+/// Whether there is still something to do for a look or a close.
+fn looks(trial: &Small, act: Act) -> bool {
+    match act {
+        Act::Look => trial.look_due(),
+        Act::Close => trial.phase() != Phase::Closed,
+        Act::Assign(..) | Act::Resolve(..) => false,
+    }
 }
 
 /// A source of chance whose noise is always 0.
@@ -212,7 +251,7 @@ impl Chance for NoNoise {
 
 /// The feature that gets its noise next, and its raw cells in the order of the draws.
 #[must_use]
-pub fn next_noise(trial: &Small) -> Option<(u8, Vec<i64>)> {
+pub fn next_noise<const M: usize, const U: usize>(trial: &Trial<M, U>) -> Option<(u8, Vec<i64>)> {
     let mut later = trial.clone();
     if !later.draw_ahead(&mut NoNoise) {
         return None;
@@ -232,12 +271,8 @@ pub fn next_noise(trial: &Small) -> Option<(u8, Vec<i64>)> {
 
 /// The raw cells that an act adds noise to, in the order of the draws.
 fn cells_to_mask(trial: &Small, act: Act) -> Vec<i64> {
-    let looks = match act {
-        Act::Look => trial.look_due(),
-        // A faulty mechanism may look at an outcome.
-        Act::Close | Act::Resolve(..) => trial.phase() != Phase::Closed,
-        Act::Assign(..) => false,
-    };
+    // A faulty mechanism may look at an outcome.
+    let looks = looks(trial, if matches!(act, Act::Resolve(..)) { Act::Close } else { act });
     if looks { next_noise(trial).map_or_else(Vec::new, |(_, cells)| cells) } else { Vec::new() }
 }
 
@@ -248,28 +283,28 @@ type Belief = Vec<(u32, f64)>;
 #[derive(Default)]
 struct States {
     numbers: HashMap<Box<[u8]>, u32>,
-    trials: Vec<Small>,
+    desks: Vec<SmallDesk>,
     /// Numbers these states have got elsewhere.
     known: HashMap<u32, u32>,
 }
 
 impl States {
-    fn number(&mut self, trial: Small) -> u32 {
+    fn number(&mut self, desk: SmallDesk) -> u32 {
         let mut bytes = vec![0; Small::STATE_BYTES];
-        trial.encode(&mut bytes);
-        let next = self.trials.len() as u32;
+        desk.trial().encode(&mut bytes);
+        let next = self.desks.len() as u32;
         *self.numbers.entry(bytes.into()).or_insert_with(|| {
-            self.trials.push(trial);
+            self.desks.push(desk);
             next
         })
     }
 
     /// The number of one of these states among `others`.
     fn moved(&mut self, state: u32, others: &mut Self) -> u32 {
-        let trial = &self.trials[state as usize];
+        let desk = &self.desks[state as usize];
         let known = self.known.get(&state).copied();
         known.unwrap_or_else(|| {
-            let number = others.number(trial.clone());
+            let number = others.number(desk.clone());
             self.known.insert(state, number);
             number
         })
@@ -286,8 +321,8 @@ type NodeKey = Vec<Vec<(u32, u64)>>;
 pub fn laws(case: &Case, records: &[Record], room: &impl Room) -> Laws {
     let mut laws = Laws::new(records.len());
     let mut states = States::default();
-    let Ok(trial) = Small::new(case.plan) else { return laws };
-    let start = states.number(trial);
+    let Some(desk) = room.desk(&case.plan) else { return laws };
+    let start = states.number(desk);
     let mut nodes: Vec<Node> = vec![vec![vec![(start, 1.0)]; records.len()]];
     let (mut resolved, open) = (false, case.open as u32 + 1);
     for round in rounds(case, records) {
@@ -296,11 +331,7 @@ pub fn laws(case: &Case, records: &[Record], room: &impl Room) -> Laws {
         loop {
             let settle = resolved.then_some(&mut laws);
             (nodes, states) = step(case, records, room, &round, &nodes, &states, settle);
-            let again = match round[0] {
-                Act::Look => states.trials.iter().any(Small::look_due),
-                Act::Close => states.trials.iter().any(|trial| trial.phase() != Phase::Closed),
-                Act::Assign(..) | Act::Resolve(..) => false,
-            };
+            let again = states.desks.iter().any(|desk| looks(desk.trial(), round[0]));
             if !again || nodes.is_empty() {
                 break;
             }
@@ -354,28 +385,36 @@ fn step(
     let mut next: HashMap<NodeKey, Node> = HashMap::new();
     for node in nodes {
         let frame = frame(node, acts, states);
+        let mut first_share = None;
         // States of this node's children; those that settle are forgotten with it.
         let mut fresh = States::default();
         let mut known: HashMap<(u32, Act), Vec<(f64, Branch)>> = HashMap::new();
         let mut children: BTreeMap<Sight, Node> = BTreeMap::new();
         for (r, (belief, act)) in node.iter().zip(acts).enumerate() {
             for (state, weight) in belief {
-                let trial = &states.trials[*state as usize];
+                let desk = &states.desks[*state as usize];
                 let branches = known
                     .entry((*state, *act))
-                    .or_insert_with(|| branches(case, room, *act, trial, &frame, &mut fresh));
+                    .or_insert_with(|| branches(case, room, *act, desk, &frame, &mut fresh));
                 // The arm of t is either drawn or given; given, it is an input and not an event.
+                // The given arm of another patient is an event, and its probability counts, in
+                // units of the first one found: laws still sum to 1 if all are equal.
                 let given = match act {
                     Act::Assign(_, false) => records[r].arm,
+                    Act::Assign(_, true) => case.arm(desk.trial().assigned() as usize),
                     _ => None,
                 };
                 let is_given = |b: &Branch| given.is_none() || b.arm == given;
                 let share: f64 = branches.iter().filter(|(_, b)| is_given(b)).map(|(p, _)| p).sum();
+                let unit = match act {
+                    Act::Assign(_, true) => *first_share.get_or_insert(share),
+                    _ => share,
+                };
                 for (p, branch) in branches.iter() {
                     let p = match given {
                         // The design no longer plays this arm: t gets the other.
                         Some(_) if share == 0.0 => *p,
-                        Some(_) if is_given(branch) => p / share,
+                        Some(_) if is_given(branch) => p / unit,
                         Some(_) => continue,
                         None => *p,
                     };
@@ -423,20 +462,20 @@ fn branches(
     case: &Case,
     room: &impl Room,
     act: Act,
-    trial: &Small,
+    desk: &SmallDesk,
     frame: &Frame,
     fresh: &mut States,
 ) -> Vec<(f64, Branch)> {
-    let raw = cells_to_mask(trial, act);
+    let raw = cells_to_mask(desk.trial(), act);
     let relative = |i: usize, ends: &Option<(i64, i64)>| {
         let cell = raw.get(i).copied().unwrap_or(0);
         ends.map(|(low, high)| (low - cell, high - cell))
     };
     let noise: Vec<_> = frame.iter().enumerate().map(|(i, ends)| relative(i, ends)).collect();
     Enumerator::every(case.plan.patients(), &noise, |chance| {
-        let (mut trial, mut seen) = (trial.clone(), Sight::new());
-        let arm = room.perform(&mut trial, act, chance, &mut seen);
-        Branch { state: fresh.number(trial), arm, seen }
+        let (mut desk, mut seen) = (desk.clone(), Sight::new());
+        let arm = room.perform(&mut desk, act, chance, &mut seen);
+        Branch { state: fresh.number(desk), arm, seen }
     })
 }
 
@@ -448,7 +487,7 @@ fn frame(node: &Node, acts: &[Act], states: &States) -> Frame {
     let mut ends: Vec<(i64, i64)> = Vec::new();
     for (belief, act) in node.iter().zip(acts) {
         for (state, _) in belief {
-            let cells = cells_to_mask(&states.trials[*state as usize], *act);
+            let cells = cells_to_mask(states.desks[*state as usize].trial(), *act);
             for (i, cell) in cells.into_iter().enumerate() {
                 match ends.get_mut(i) {
                     Some((low, high)) => (*low, *high) = ((*low).min(cell), (*high).max(cell)),

@@ -1,8 +1,9 @@
 //! The privacy audit: `equipoise audit` compares what a design claims with what can be found out
 //! about it.
 //!
-//! * [`exact`]: every chance of a small trial through the code that ships, for all records of one
-//!   patient;
+//! * [`exact`]: every chance of a trial over the line of the device that ships, for all records of
+//!   one patient;
+//! * [`pairs`]: exact likelihood ratios of pairs of trials of any size, over the line;
 //! * [`sampler`]: the law of the noise, from the sampler's tables and by draws;
 //! * [`structured`]: the parts whose laws are known, at full size;
 //! * [`black_box`]: the device over its line, many times, with the error of its bounds stated.
@@ -15,10 +16,12 @@
 
 pub mod black_box;
 pub mod cases;
+pub mod desk;
 pub mod enumerator;
 pub mod exact;
 pub mod findings;
 pub mod loss;
+pub mod pairs;
 pub mod sampler;
 pub mod structured;
 pub mod suite;
@@ -32,7 +35,7 @@ use suite::{Finding, Verdict};
 /// Which methods to use.
 #[derive(Clone, Copy, Debug)]
 pub struct Methods {
-    /// Every chance of small trials.
+    /// Every chance of small trials, and pairs of larger ones.
     pub exact: bool,
     /// Sums over known laws.
     pub structured: bool,
@@ -57,6 +60,7 @@ pub fn findings_of(methods: Methods, only: Option<Design>) -> Vec<Finding> {
         if methods.exact {
             findings.extend(suite::noise(design).iter().map(sampler::finding));
             findings.extend(suite::families(design).iter().map(suite::Family::finding));
+            findings.extend(suite::pairs(design));
         }
         if methods.structured {
             findings.extend(suite::structured(design));

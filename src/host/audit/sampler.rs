@@ -3,8 +3,10 @@
 //! The exact audit replaces the sampler by an enumerator, so it assumes that draws have the law
 //! they are said to have. Here that is checked. A table gives the probability of every value, so
 //! [`table_rate`] is exact: the largest loss of one step from a value to the next. [`Draws`]
-//! compares counts of drawn values with the law by a chi-squared test; a sampler that keeps its law
-//! fails it with a probability below 10^-9.
+//! compares counts of drawn values with the law by a chi-squared test, and the signs of draws that
+//! follow each other, up to [`LAGS`] draws apart, with those of independent ones: noise that comes
+//! again in another cell shows the difference of two raw cells. A sampler that keeps its law fails
+//! with a probability below 10^-9.
 
 use crate::prelude::*;
 
@@ -23,6 +25,10 @@ const DRAWS: u32 = 400_000;
 const LEAST_EXPECTED: f64 = 50.0;
 /// Standard deviations of chi-squared beyond which a law is not the stated one.
 const TOO_FAR: f64 = 9.0;
+/// Draws this far apart must be independent: the cells of both windows of a feature.
+const LAGS: usize = 12;
+/// The same bound for the nine pairs of signs, whose chi-squared has a longer tail.
+const TOO_FAR_PAIRS: f64 = 18.0;
 
 /// The largest loss |ln P(k+1) - ln P(k)| of one step, from the thresholds that draws are compared
 /// with: from g to g+1 digits below some j go from 1 to 0, and digit j gains one.
@@ -44,6 +50,8 @@ pub fn table_rate(law: &Laplace) -> f64 {
 pub struct Draws {
     chi_squared: f64,
     degrees: f64,
+    /// The largest chi-squared of pairs of signs, 8 degrees of freedom.
+    pairs: f64,
 }
 
 impl Draws {
@@ -61,8 +69,15 @@ impl Draws {
         }
         let cells = (2 * end + 1) as usize;
         let mut counts = vec![0u32; cells + 1];
-        for _ in 0..DRAWS {
-            let cell = chance.discrete_laplace(law).div_euclid(width) + end;
+        let (mut signs, mut pairs) = ([1usize; LAGS], [[0u32; 9]; LAGS]);
+        for draw in 0..DRAWS as usize {
+            let k = chance.discrete_laplace(law);
+            let sign = (k.signum() + 1) as usize;
+            for lag in 1..=LAGS.min(draw) {
+                pairs[lag - 1][3 * signs[(draw - lag) % LAGS] + sign] += 1;
+            }
+            signs[draw % LAGS] = sign;
+            let cell = k.div_euclid(width) + end;
             let at = usize::try_from(cell).ok().filter(|cell| *cell < cells).unwrap_or(cells);
             counts[at] += 1;
         }
@@ -71,13 +86,24 @@ impl Draws {
         let each = counts.iter().zip(masses).filter(|(_, mass)| mass * count >= 1.0);
         let chi_squared =
             each.map(|(seen, mass)| (f64::from(*seen) - mass * count).powi(2) / (mass * count));
-        Self { chi_squared: chi_squared.sum(), degrees: cells as f64 }
+        let none = laplace(rate, 0);
+        let mass = [(1.0 - none) / 2.0, none, (1.0 - none) / 2.0];
+        let of_pair = |(at, seen): (usize, &u32)| {
+            let expected = mass[at / 3] * mass[at % 3] * count;
+            (f64::from(*seen) - expected).powi(2) / expected.max(1.0)
+        };
+        let of_lag = |seen: &[u32; 9]| seen.iter().enumerate().map(of_pair).sum::<f64>();
+        let pairs = pairs.iter().map(of_lag).fold(0.0, f64::max);
+        Self { chi_squared: chi_squared.sum(), degrees: cells as f64, pairs }
     }
 
     /// Whether the values can come from the law.
     #[must_use]
     pub fn fit(&self) -> bool {
-        self.chi_squared - self.degrees < TOO_FAR * (2.0 * self.degrees).sqrt()
+        let near = |chi_squared, degrees: f64, bound| {
+            chi_squared - degrees < bound * (2.0 * degrees).sqrt()
+        };
+        near(self.chi_squared, self.degrees, TOO_FAR) && near(self.pairs, 8.0, TOO_FAR_PAIRS)
     }
 }
 

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::cases;
 use super::exact::{self, Case, Patient, Record, View};
 use super::loss::Loss;
+use super::pairs;
 use super::structured::{self, Seen};
 use crate::design::Arm;
 use crate::plan::{Design, Plan};
@@ -23,7 +24,7 @@ pub struct Claim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// Every chance of a small trial, through the code that ships.
+    /// Every chance of a trial, over the line of the device that ships.
     Exact,
     /// Sums over known laws at full size.
     Structured,
@@ -31,6 +32,8 @@ pub enum Method {
     BlackBox,
     /// The sampler's tables, and draws.
     Noise,
+    /// Exact likelihood ratios of pairs of trials over the line.
+    Pairs,
 }
 
 /// What a finding says about the claim.
@@ -134,7 +137,8 @@ impl Family {
         }
     }
 
-    /// One trial, some patients open in turn. Patients as `feature` and outcome: `0+`, `1-`, `0?`.
+    /// One trial, some patients open in turn. Patients as `feature` and outcome: `0+`, `1-`, `0~` for
+    /// the middle of the scale, `0?` for a loss.
     fn one(
         about: &'static str,
         plan: &str,
@@ -151,6 +155,7 @@ impl Family {
             open: *open,
             delay,
             closes: view != View::Arms,
+            arms: vec![],
         };
         Self {
             about,
@@ -202,6 +207,7 @@ fn patient(text: &str, plan: &Plan) -> Patient {
     let outcome = match outcome {
         "+" => Some(plan.scale()),
         "-" => Some(0),
+        "~" => Some(plan.scale() / 2),
         _ => None,
     };
     Patient { feature: feature.parse().unwrap_or(0), outcome }
@@ -229,14 +235,23 @@ pub fn families(design: Design) -> Vec<Family> {
         Design::Interim => interim(),
         Design::Uniform => uniform(),
         Design::DpConse => vec![lengths()],
-        Design::Conse => vec![Family::one(
-            "outcomes all 0",
-            "design=conse features=1 patients=6 epsilon=1 alpha=0",
-            View::Replies,
-            &["0-"; 6],
-            0,
-            &[3],
-        )],
+        // A device refuses it.
+        Design::Conse => vec![],
+    }
+}
+
+/// Pairs of trials that are run for a design at each of these epsilons.
+pub const PAIRS: (u32, [&str; 3]) = (200, ["1/5", "1", "8"]);
+
+/// The likelihood ratios of pairs of trials of a design.
+#[must_use]
+pub fn pairs(design: Design) -> Vec<Finding> {
+    let (count, epsilons) = PAIRS;
+    match design {
+        Design::Interim | Design::Uniform => {
+            epsilons.map(|epsilon| pairs::finding(design, epsilon, count)).into()
+        }
+        Design::Conse | Design::DpConse => vec![],
     }
 }
 
@@ -293,6 +308,137 @@ fn interim() -> Vec<Family> {
             &[0, 5],
         ),
     ]
+    .into_iter()
+    .chain(large())
+    .collect()
+}
+
+/// Trials with looks before half; the arms of the others are given, 0 and 1 in turn in every
+/// feature. An outcome that follows the arm settles its feature at the first look.
+fn large() -> [Family; 9] {
+    // Of two features, patients in turn; of a rare second one, every 40th.
+    let (turns, rare) = (|k: usize| k % 2, |k: usize| usize::from(k % 40 == 39));
+    let one = "features=1 patients=256 epsilon=20";
+    let two = "features=2 patients=512 epsilon=20";
+    let three = "features=2 patients=820 epsilon=20";
+    let alone = |_| 0;
+    let (mixed, followed) = (|_| false, |_| true);
+    [
+        given(
+            "looks at 80 and 128",
+            one,
+            alone,
+            mixed,
+            0,
+            &[20, 79, 100, 200],
+            &["0+", "0-", "0?"],
+        ),
+        given(
+            "settled at 80, skips 128",
+            one,
+            alone,
+            followed,
+            0,
+            &[40, 90, 130],
+            &["0+", "0-", "0?"],
+        ),
+        given("late across 80, unsettled", one, alone, mixed, 3, &[78], &["0+", "0-", "0?"]),
+        given(
+            "late across 80, both windows",
+            one,
+            alone,
+            followed,
+            3,
+            &[79, 81, 90],
+            &["0+", "0-", "0?"],
+        ),
+        given(
+            "settled at 80, two reports",
+            "features=1 patients=256 epsilon=20 reports=2",
+            alone,
+            followed,
+            1,
+            &[90, 180, 230],
+            &["0+", "0-", "0?"],
+        ),
+        given(
+            "graded, looks at 80 and 128",
+            "features=1 patients=256 epsilon=20 scale=2",
+            alone,
+            mixed,
+            0,
+            &[60],
+            &["0+", "0-", "0~", "0?"],
+        ),
+        given(
+            "moved between a settled and an unsettled feature",
+            two,
+            turns,
+            |k| k % 2 == 0,
+            0,
+            &[170, 300],
+            &["0+", "0-", "1+", "1-", "1?"],
+        ),
+        given(
+            "moved to a feature left out of a look",
+            three,
+            rare,
+            mixed,
+            0,
+            &[170],
+            &["0+", "1+", "1-"],
+        ),
+        given(
+            "moved to a feature left out of a report",
+            "features=2 patients=400 epsilon=20 reports=1",
+            rare,
+            mixed,
+            0,
+            &[250],
+            &["0+", "1+", "1-"],
+        ),
+    ]
+}
+
+/// A trial in which the arms of all patients but t are given, and t's too.
+fn given(
+    about: &'static str,
+    plan: &str,
+    feature: impl Fn(usize) -> usize,
+    follows: impl Fn(usize) -> bool,
+    delay: usize,
+    open: &[usize],
+    records: &[&str],
+) -> Family {
+    let plan = parse(plan);
+    // 0 0 1 1: both arms of two features in turn.
+    let arms = vec![Arm::Zero, Arm::Zero, Arm::One, Arm::One];
+    let patients: Vec<Patient> = (0..plan.patients() as usize)
+        .map(|k| {
+            let better = arms[k % arms.len()] == Arm::One;
+            let good = if follows(k) { better } else { k / 4 % 2 == 0 };
+            Patient {
+                feature: feature(k) as u8,
+                outcome: Some(if good { plan.scale() } else { 0 }),
+            }
+        })
+        .collect();
+    let case = |open: &usize| Case {
+        plan,
+        patients: patients.clone(),
+        open: *open,
+        delay,
+        closes: true,
+        arms: arms.clone(),
+    };
+    let record = |text: &&str| Record { patient: patient(text, &plan), arm: Some(Arm::Zero) };
+    Family {
+        about,
+        plan,
+        view: View::Ledger,
+        cases: open.iter().map(case).collect(),
+        records: records.iter().map(record).collect(),
+    }
 }
 
 /// `uniform`: fair coins, looks at reports and at the close.

@@ -20,6 +20,7 @@ impl Method {
             Self::Structured => "structured",
             Self::BlackBox => "black box",
             Self::Noise => "noise",
+            Self::Pairs => "pairs",
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct AuditArgs {
     /// Audit this design only
     #[arg(long, value_name = "DESIGN", value_parser = named)]
     design: Option<Design>,
-    /// Every chance of small trials, through the code that ships
+    /// Every chance of small trials, and pairs of larger ones, over the device's line
     #[arg(long)]
     exact: bool,
     /// Sums over known laws, at full size

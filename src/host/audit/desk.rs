@@ -1,0 +1,271 @@
+//! A device under audit: what is asked of it over its line, and what it answers.
+//!
+//! A [`Desk`] holds the [`Device`] that ships, with little room, on the strict flash of the tests.
+//! Everything goes through [`Device::handle_line`]. The device's generator is either the one that
+//! ships or a [`Tape`], which asks the [`Chance`] that was [lent](lend) for the operation at hand:
+//! an enumerator, or a script. Names, nonces and seeds are no part of that; a tape gives zeros.
+//!
+//! [`Desk::probe`] asks for everything that anybody may ask at any time, so that every kind of
+//! reply is part of what is seen: also refusals, and answers to requests sent twice.
+//!
+//! A [`Leak`] stands for a device that is broken on purpose: it changes replies with the state of
+//! the trial at hand.
+
+use crate::prelude::*;
+use core::any::Any;
+use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use crate::chance::{Chance, Fraction};
+use crate::device::generator::Seeded;
+use crate::device::health::Entropy;
+use crate::device::{Device, DeviceState, Rest};
+use crate::journal::JournalFlash;
+use crate::noise::Laplace;
+use crate::plan::Plan;
+use crate::testkit::order;
+use crate::testkit::strict_flash::StrictFlash;
+use crate::trial::Trial;
+use crate::wire::{Hex, Reply};
+
+/// The custodian's key of every device.
+const KEY: [u8; 32] = [0x5a; 32];
+/// Bytes of a page.
+const PAGE: usize = 1024;
+
+/// A lent chance.
+trait Lent: Chance {
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+impl<C: Chance + 'static> Lent for C {
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+std::thread_local! {
+    static LENT: RefCell<Option<Box<dyn Lent>>> = const { RefCell::new(None) };
+}
+
+/// Lends a chance to all tapes of this thread while `work` is done, and gives it back.
+///
+/// # Panics
+/// Within another `lend` of the thread.
+pub fn lend<C: Chance + 'static, T>(chance: C, work: impl FnOnce() -> T) -> (C, T) {
+    let before = LENT.replace(Some(Box::new(chance)));
+    assert!(before.is_none(), "a chance is lent already");
+    let done = work();
+    let back = LENT.take().and_then(|lent| lent.into_any().downcast().ok());
+    (*back.unwrap_or_else(|| panic!("another chance came back")), done)
+}
+
+fn ask_lent<T>(ask: impl FnOnce(&mut dyn Lent) -> T) -> T {
+    LENT.with_borrow_mut(|lent| match lent {
+        Some(chance) => ask(&mut **chance),
+        None => panic!("a device asks for chance where nothing is random"),
+    })
+}
+
+/// The generator of a device under audit.
+#[derive(Clone, Copy, Debug)]
+pub struct Tape;
+
+impl Seeded for Tape {
+    fn from_seed(_: [u8; 32]) -> Self {
+        Self
+    }
+
+    fn bytes<const N: usize>(&mut self) -> [u8; N] {
+        [0; N]
+    }
+}
+
+impl Chance for Tape {
+    fn coin(&mut self) -> bool {
+        ask_lent(|chance| chance.coin())
+    }
+    fn biased_coin(&mut self, p: Fraction) -> bool {
+        ask_lent(|chance| chance.biased_coin(p))
+    }
+    fn discrete_laplace(&mut self, law: &Laplace) -> i64 {
+        ask_lent(|chance| chance.discrete_laplace(law))
+    }
+    fn lap_plus(&mut self, center: u64, law: &Laplace) -> u64 {
+        ask_lent(|chance| chance.lap_plus(center, law))
+    }
+}
+
+/// An entropy source that passes the health tests and can be copied. A tape has no use for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Steady(u8);
+
+impl Steady {
+    /// The source.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(0)
+    }
+}
+
+impl Default for Steady {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Entropy for Steady {
+    fn sample(&mut self) -> Option<u8> {
+        self.0 = self.0.wrapping_add(37);
+        Some(self.0)
+    }
+}
+
+/// A flash that is copied when one of its clones is written to. An enumerator keeps thousands of
+/// devices that differ in memory only.
+#[derive(Clone, Debug)]
+struct Flash(Arc<StrictFlash<PAGE>>);
+
+impl ErrorType for Flash {
+    type Error = <StrictFlash<PAGE> as ErrorType>::Error;
+}
+
+impl ReadNorFlash for Flash {
+    const READ_SIZE: usize = StrictFlash::<PAGE>::READ_SIZE;
+
+    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        self.0.look_up(offset, bytes)
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+}
+
+impl NorFlash for Flash {
+    const WRITE_SIZE: usize = StrictFlash::<PAGE>::WRITE_SIZE;
+    const ERASE_SIZE: usize = StrictFlash::<PAGE>::ERASE_SIZE;
+
+    fn erase(&mut self, from: u32, to: u32) -> Result<(), Self::Error> {
+        Arc::make_mut(&mut self.0).erase(from, to)
+    }
+
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Self::Error> {
+        Arc::make_mut(&mut self.0).write(offset, bytes)
+    }
+}
+
+impl MultiwriteNorFlash for Flash {}
+
+impl JournalFlash for Flash {}
+
+/// A fault: changes the replies to a request.
+pub type Leak<const M: usize, const U: usize> = fn(&Trial<M, U>, &str, &mut String);
+
+/// A device with room for `M` features and `U` waiting patients, and a running trial.
+#[derive(Clone)]
+pub struct Desk<const M: usize, const U: usize, E = Steady, G = Tape> {
+    device: Device<Box<DeviceState<M, U>>, Flash, E, G>,
+    leak: Option<Leak<M, U>>,
+}
+
+impl<const M: usize, const U: usize, E, G> core::fmt::Debug for Desk<M, U, E, G> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Desk")
+    }
+}
+
+impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
+    /// A device that has just taken the plan, on a flash of so many pages. The reply to the plan is
+    /// given if it was refused.
+    ///
+    /// # Errors
+    /// The device refuses the plan.
+    pub fn new(
+        plan: &Plan,
+        entropy: E,
+        pages: usize,
+        leak: Option<Leak<M, U>>,
+    ) -> Result<Self, String> {
+        let flash = Flash(Arc::new(StrictFlash::new(pages, 0xFF)));
+        let device = Device::new(Box::new(DeviceState::BLANK), flash, entropy, None);
+        let mut desk = Self { device, leak };
+        desk.ask(&format!("KEY {}", Hex(&KEY)));
+        let planned = desk.order(&format!("PLAN {plan}"));
+        if planned.starts_with("OK") { Ok(desk) } else { Err(planned) }
+    }
+
+    /// The trial of the device.
+    ///
+    /// # Panics
+    /// There is none.
+    #[must_use]
+    pub fn trial(&self) -> &Trial<M, U> {
+        self.device.trial().unwrap_or_else(|| panic!("the device under audit lost its trial"))
+    }
+
+    /// The trial, to break it on purpose.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn trial_mut(&mut self) -> &mut Trial<M, U> {
+        self.device.trial_mut().unwrap_or_else(|| panic!("the device under audit lost its trial"))
+    }
+
+    /// All replies to a line.
+    pub fn ask(&mut self, line: &str) -> String {
+        let mut replies = String::new();
+        self.device.handle_line(line.as_bytes(), &mut |_, reply| {
+            replies += &String::from_utf8_lossy(reply);
+        });
+        if let (Some(leak), Some(trial)) = (self.leak, self.device.trial()) {
+            leak(trial, line, &mut replies);
+        }
+        replies
+    }
+
+    /// Sends a custodian's command with its proof; the replies to the command.
+    pub fn order(&mut self, command: &str) -> String {
+        order(KEY, command, |line| self.ask(line))
+    }
+
+    /// All replies to requests that anybody may send at any time, with or without a report.
+    pub fn probe(&mut self, report: bool) -> String {
+        let (assigned, scale) = (self.trial().assigned(), self.trial().plan().scale());
+        let mut replies = self.ask("HELLO") + &self.ask("STATUS");
+        if report {
+            replies += &self.ask("REPORT");
+        }
+        replies += &self.ask(&format!("OUTCOME {assigned} {}", u32::from(scale) + 1));
+        replies += &self.ask(&format!("ASSIGN {assigned} 0 00000000"));
+        replies + &self.ask(&format!("ASSIGN {} 255 00000000", assigned + 1))
+    }
+
+    /// All replies to a second outcome and a late loss of a patient who is resolved already.
+    pub fn probe_resolved(&mut self, patient: u32) -> String {
+        let scale = self.trial().plan().scale();
+        [0, scale].map(|y| self.ask(&format!("OUTCOME {patient} {y}"))).concat()
+            + &self.ask(&format!("LOST {patient}"))
+    }
+
+    /// Draws the noise of one more feature for the next look.
+    pub fn draw_ahead(&mut self) {
+        self.device.draw_ahead();
+    }
+
+    /// Does the look that is due.
+    pub fn look(&mut self) {
+        let done = self.device.rest();
+        debug_assert_eq!(done, Rest::Looked);
+    }
+}
+
+/// The arm in the replies to an `ASSIGN`, if it was accepted.
+#[must_use]
+pub fn arm_of(replies: &str) -> Option<crate::design::Arm> {
+    match Reply::parse(replies.trim_end().as_bytes()) {
+        Ok(Reply::Arm { arm, .. }) => Some(arm),
+        _ => None,
+    }
+}

@@ -1,0 +1,79 @@
+//! Faults of the sampler, and whether the audit notices them.
+
+use equipoise::chance::{Chance, Fraction};
+use equipoise::device::generator::{Generator, Seeded};
+use equipoise::host::audit::sampler;
+use equipoise::host::audit::suite::TOLERANCE;
+use equipoise::noise::Laplace;
+
+use super::{near, plan};
+
+/// The device's generator, with every draw passed through a fault.
+struct Faulty<F>(Generator, F);
+
+impl<F: FnMut(i64) -> i64> Chance for Faulty<F> {
+    fn coin(&mut self) -> bool {
+        self.0.coin()
+    }
+    fn biased_coin(&mut self, p: Fraction) -> bool {
+        self.0.biased_coin(p)
+    }
+    fn discrete_laplace(&mut self, law: &Laplace) -> i64 {
+        let draw = self.0.discrete_laplace(law);
+        (self.1)(draw)
+    }
+    fn lap_plus(&mut self, center: u64, law: &Laplace) -> u64 {
+        self.0.lap_plus(center, law)
+    }
+}
+
+/// The loss that the audit finds at an epsilon with a fault in the generator.
+fn loss(epsilon: &str, fault: impl FnMut(i64) -> i64) -> f64 {
+    let plan = plan(&format!("features=1 patients=100 epsilon={epsilon}"));
+    sampler::loss(&plan, &mut Faulty(Generator::from_seed([3; 32]), fault)).epsilon
+}
+
+/// The generator that ships keeps its law.
+#[test]
+fn sampler_keeps_its_law() {
+    for (epsilon, claimed) in [("1/10", 0.1), ("1", 1.0), ("6", 6.0)] {
+        let loss = loss(epsilon, |k| k);
+        near(loss, claimed, 1e-6 * claimed);
+        assert!(loss <= claimed + TOLERANCE, "{epsilon}: {loss}");
+    }
+}
+
+/// Halved, even, one-sided noise, and noise that is never 0, have another law.
+#[test]
+fn faults_of_the_sampler_are_caught() {
+    type Fault = (&'static str, fn(i64) -> i64);
+    let faults: [Fault; 4] = [
+        ("halved", |k| k / 2),
+        ("even", |k| k & !1),
+        ("not negative", i64::abs),
+        ("never 0", |k| if k == 0 { 1 } else { k }),
+    ];
+    for epsilon in ["1/10", "1", "6"] {
+        for (name, fault) in faults {
+            assert_eq!(loss(epsilon, fault), f64::INFINITY, "{epsilon} {name}");
+        }
+    }
+}
+
+/// Draws that each have the right law, but come again for a later cell: two noisy cells then differ
+/// by their raw cells.
+#[test]
+fn a_draw_given_twice_is_caught() {
+    for epsilon in ["1/10", "1", "6"] {
+        for lag in [1, 2, 4, 12] {
+            let (mut given, mut count) = (Vec::new(), 0);
+            let again = move |k: i64| {
+                let draw = if count % (2 * lag) < lag { k } else { given[count - lag] };
+                given.push(draw);
+                count += 1;
+                draw
+            };
+            assert_eq!(loss(epsilon, again), f64::INFINITY, "{epsilon}, {lag} draws later");
+        }
+    }
+}
