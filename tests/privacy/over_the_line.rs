@@ -1,12 +1,73 @@
-//! Devices over their line: pairs of trials of any size, and the black box.
+//! Devices over their line: large trials walked with given arms, pairs of trials of any size, and
+//! the black box.
 
 use equipoise::chance::{Chance, Fraction};
+use equipoise::design::Arm;
 use equipoise::device::generator::{Generator, Seeded};
 use equipoise::host::audit::black_box::{self, Experiment};
+use equipoise::host::audit::desk::{Desk, Steady, lend};
 use equipoise::host::audit::pairs::{self, Passed};
-use equipoise::host::audit::suite::{TOLERANCE, Verdict};
+use equipoise::host::audit::suite::{self, TOLERANCE, Verdict};
 use equipoise::noise::Laplace;
 use equipoise::plan::Design;
+
+/// A chance without noise, with the answer of the next coin.
+struct Quiet(bool);
+
+impl Chance for Quiet {
+    fn coin(&mut self) -> bool {
+        self.0
+    }
+    fn biased_coin(&mut self, _: Fraction) -> bool {
+        self.0
+    }
+    fn discrete_laplace(&mut self, _: &Laplace) -> i64 {
+        0
+    }
+    fn lap_plus(&mut self, center: u64, _: &Laplace) -> u64 {
+        center
+    }
+}
+
+/// Leading arm and last look of every feature after so many patients of a large family.
+fn standing(about: &str, patients: u32) -> Vec<(bool, u32)> {
+    let families = suite::families(Design::Interim);
+    let family = families.iter().find(|family| family.about == about).unwrap();
+    let case = &family.cases[0];
+    let mut desk = Desk::<3, 4>::new(&family.plan, Steady::new(), 16, None).unwrap();
+    for (patient, (who, arm)) in
+        (1..=patients).zip(case.patients.iter().zip(case.arms.iter().cycle()))
+    {
+        let heads = match desk.trial().leading(who.feature) {
+            None => *arm == Arm::One,
+            Some(leading) => *arm != leading,
+        };
+        lend(Quiet(heads), || {
+            desk.ask(&format!("ASSIGN {patient} {} {patient:08x}", who.feature));
+            desk.ask(&format!("OUTCOME {patient} {}", who.outcome.unwrap()));
+            desk.ask("STATUS")
+        });
+    }
+    let features = 0..family.plan.features();
+    let ledger = |feature| desk.trial().ledger(feature).unwrap();
+    features.map(|j| (ledger(j).leading.is_some(), ledger(j).last)).collect()
+}
+
+/// The large families of the exact audit are what they say.
+#[test]
+fn large_families_settle_and_skip() {
+    assert_eq!(standing("looks at 80 and 128", 100), [(false, 80)]);
+    assert_eq!(standing("looks at 80 and 128", 128), [(true, 128)]);
+    assert_eq!(standing("settled at 80, skips 128", 200), [(true, 80)]);
+    assert_eq!(standing("settled at 80, two reports", 180), [(true, 170)]);
+    let moved = "moved between a settled and an unsettled feature";
+    assert_eq!(standing(moved, 200), [(true, 160), (false, 160)]);
+    assert_eq!(standing(moved, 300), [(true, 160), (true, 256)]);
+    let left_out = "moved to a feature left out of a look";
+    assert_eq!(standing(left_out, 300), [(false, 256), (false, 160)]);
+    let left_out = "moved to a feature left out of a report";
+    assert_eq!(standing(left_out, 350), [(true, 300), (true, 200)]);
+}
 
 /// No pair loses more than epsilon, some lose all of it, and the pairs pass through everything that
 /// can happen to an outcome.
