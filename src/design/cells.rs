@@ -231,7 +231,9 @@ mod tests {
     fn an_outcome_adds_the_same_total() {
         for scale in [1, 2, 3, 10, 99, 100, 101, 1000, 65_535] {
             let unit = unit(scale);
-            for y in 0..=scale {
+            // An interpreter has time for some outcomes of the long scales only.
+            let step = if cfg!(miri) { 1 + usize::from(scale / 16) } else { 1 };
+            for y in (0..=scale).step_by(step) {
                 let [e, f, g] = unit.amounts(y);
                 assert_eq!(e + f + g, unit.weight(), "{y} of {scale}");
                 assert_eq!(e + f / 2, u32::from(unit.fine) * u32::from(y));

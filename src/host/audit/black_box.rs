@@ -18,9 +18,9 @@
 //!
 //! # False alarms
 //! All bounds of an experiment hold together with probability at least 1 - [`FALSE_ALARMS`]: the
-//! error is shared out evenly over all bounds (Bonferroni). So a device that keeps its claim is said
-//! to exceed it with probability at most that. The seeds are fixed: the same runs give the same
-//! answer every time. A pass proves nothing beyond these sets; the exact audit does.
+//! error is shared out evenly over all bounds (Bonferroni). So a device that keeps its claim is
+//! said to exceed it with probability at most that. The seeds are fixed: the same runs give the
+//! same answer every time. A pass proves nothing beyond these sets; the exact audit does.
 
 use crate::prelude::*;
 use rayon::prelude::*;

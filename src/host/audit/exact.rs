@@ -34,11 +34,12 @@
 //! # How the walk goes
 //! All sights are walked as a tree, one request at a time. A node holds, for each record, every
 //! state the trial may be in with the probability of that state *and* the sights so far. States are
-//! the trial's own byte form; where it lies on flash depends on public counts only. Two shortcuts, both exact: nodes that agree in their states and in
-//! the proportions of all weights have futures in the same proportions and are merged; a node in
-//! which all records have the same states in the same proportions has nothing more to tell and
-//! becomes a sight of [`Laws`] at once. In particular nothing of the proof of `interim` is assumed:
-//! if a later step used t's record again, the states would differ and the walk would go on.
+//! the trial's own byte form; where it lies on flash depends on public counts only. Two shortcuts,
+//! both exact: nodes that agree in their states and in the proportions of all weights have futures
+//! in the same proportions and are merged; a node in which all records have the same states in the
+//! same proportions has nothing more to tell and becomes a sight of [`Laws`] at once. In particular
+//! nothing of the proof of `interim` is assumed: if a later step used t's record again, the states
+//! would differ and the walk would go on.
 
 use crate::prelude::*;
 use std::collections::{BTreeMap, HashMap};
@@ -91,8 +92,8 @@ pub struct Case {
     pub delay: usize,
     /// Is the trial followed to its close, or only to its last arm?
     pub closes: bool,
-    /// The arms of all patients but the open one, one after another and from the first again; empty
-    /// where they are walked.
+    /// The arms of all patients but the open one, one after another and from the first again;
+    /// empty where they are walked.
     pub arms: Vec<Arm>,
 }
 

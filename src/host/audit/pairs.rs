@@ -310,7 +310,7 @@ impl<'a> Steps<'a> {
         }
         // At the end some never come.
         for (_, patient) in due {
-            if patient == pair.open || self.people.next_u32() % 4 > 0 {
+            if patient == pair.open || !self.people.next_u32().is_multiple_of(4) {
                 self.resolve(patient, arms.get(patient as usize).copied().flatten())?;
             }
         }

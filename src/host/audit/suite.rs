@@ -137,8 +137,8 @@ impl Family {
         }
     }
 
-    /// One trial, some patients open in turn. Patients as `feature` and outcome: `0+`, `1-`, `0~` for
-    /// the middle of the scale, `0?` for a loss.
+    /// One trial, some patients open in turn. Patients as `feature` and outcome: `0+`, `1-`, `0~`
+    /// for the middle of the scale, `0?` for a loss.
     fn one(
         about: &'static str,
         plan: &str,
