@@ -3,6 +3,7 @@
 //! Expected values of the table come from another simulator of the same design; their standard
 //! error is about 2.5 % for regret * MSE / M. Tolerances are four standard errors of both sides.
 
+#[path = "common/world/mod.rs"]
 mod world;
 
 use rand_core::SeedableRng;

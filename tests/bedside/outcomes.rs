@@ -1,0 +1,71 @@
+//! Outcomes and losses: recorded once, and told as it was.
+
+use super::*;
+
+/// An outcome without an answer stays on the list.
+#[test]
+fn unanswered_outcome_stays_on_the_list() {
+    let lost = Fate::RequestLost;
+    let ward = Ward::new(&[Fate::Fine, lost, lost, lost, lost]);
+    let mut terminal = ward.terminal();
+    terminal.enrol("P-1", 0).unwrap();
+    assert!(terminal.outcome(1, 1).is_err());
+    assert_eq!(terminal.register().waiting().count(), 1);
+    terminal.outcome(1, 1).unwrap();
+    assert_eq!(terminal.register().waiting().count(), 0);
+    assert!(terminal.register().resolved(1).is_some());
+}
+
+/// A second outcome, or one after a loss, is not recorded, and the terminal says so.
+#[test]
+fn second_outcome_changes_nothing() {
+    let ward = Ward::new(&[]);
+    let mut terminal = ward.terminal();
+    terminal.enrol("P-1", 0).unwrap();
+    terminal.enrol("P-2", 0).unwrap();
+    let recorded = terminal.outcome(1, 1).unwrap();
+    assert_eq!((recorded.code.as_deref(), recorded.closed), (Some("P-1"), false));
+    terminal.lost(2).unwrap();
+    let events = ward.events().len();
+    for number in [1, 2] {
+        let why = refused(terminal.outcome(number, 0).unwrap_err());
+        let time = terminal.register().resolved(number).unwrap().to_owned();
+        assert_eq!(why, format!("patient P-{number}: already recorded at {time}; nothing changed"));
+        assert!(terminal.lost(number).is_err());
+    }
+    assert_eq!(ward.device.lock().unwrap().recorded, [(1, Some(1)), (2, None)]);
+    assert_eq!(ward.events().len(), events, "nothing is logged as recorded");
+}
+
+/// An outcome whose answer was lost reached the device; entering another one does not replace it.
+#[test]
+fn repeat_after_a_lost_answer_is_told() {
+    let ward = Ward::new(&[Fate::Fine, Fate::Unplugged]);
+    let mut terminal = ward.terminal();
+    terminal.enrol("P-1", 0).unwrap();
+    assert!(matches!(terminal.outcome(1, 1), Err(Failure::NoDevice(_))));
+    ward.plug_in();
+    let why = refused(terminal.outcome(1, 0).unwrap_err());
+    assert!(
+        why.starts_with("patient P-1: already recorded, by an earlier attempt without an answer"),
+        "{why}"
+    );
+    assert_eq!(terminal.register().waiting().count(), 0, "the patient waits no longer");
+    let outcomes = |event: &&Event| matches!(event, Event::Outcome { .. });
+    assert_eq!(ward.events().iter().filter(outcomes).count(), 0, "nothing is logged as recorded");
+}
+
+/// After the close nothing is sent and nothing is said to be recorded.
+#[test]
+fn outcome_after_the_close_is_refused() {
+    let ward = Ward::new(&[]);
+    let mut terminal = ward.terminal();
+    terminal.enrol("P-1", 0).unwrap();
+    ward.device.lock().unwrap().closed = true;
+    let why = refused(terminal.outcome(1, 1).unwrap_err());
+    assert!(
+        why.starts_with("patient P-1: the trial is closed") && why.ends_with("nothing changed"),
+        "{why}"
+    );
+    assert!(ward.device.lock().unwrap().recorded.is_empty());
+}

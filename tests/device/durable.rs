@@ -1,0 +1,64 @@
+//! What survives a repeat, a power cut and an error.
+
+use super::*;
+
+// Exactly once.
+
+/// A repeated `ASSIGN` gives the stored arm whatever its feature also after power loss.
+#[test]
+fn a_repeated_assign_gives_the_stored_arm() {
+    let mut desk = Desk::running(1, PLAN);
+    for patient in 1..=8 {
+        let arm = desk.assign(patient, 0);
+        for feature in [0, 1, 2, 3, 99] {
+            assert_eq!(desk.assign(patient, feature), arm);
+        }
+        desk = desk.power_up(patient.into());
+        assert_eq!(desk.assign(patient, 1), arm);
+    }
+    assert!(desk.ask("STATUS").contains("assigned=8 resolved=0 waiting=8 capacity=8 "));
+}
+
+/// A device switched off after every request goes on and on.
+#[test]
+fn a_power_cut_after_every_request_is_harmless() {
+    let mut desk = Desk::running(1, "PLAN features=3 patients=200 epsilon=1");
+    for patient in 1..=200 {
+        assert!(desk.assign(patient, patient % 3).starts_with("ARM "), "{patient}");
+        desk = desk.power_up(patient.into());
+        assert_eq!(desk.ask(&format!("OUTCOME {patient} 1")), format!("OK {patient}"));
+        desk = desk.power_up(patient.into());
+    }
+    assert!(desk.ask("REPORT").contains("END 3 "));
+}
+
+#[test]
+fn an_error_changes_nothing_on_flash() {
+    let mut desk = Desk::running(1, PLAN);
+    desk.assign(1, 0);
+    desk.run_until_idle();
+    let before = desk.flash.0.borrow().operations();
+    for line in [
+        "ASSIGN 1 0",
+        "ASSIGN 3 0",
+        "ASSIGN 2 3",
+        "OUTCOME 1 2",
+        "OUTCOME 2 1",
+        "LOST 0",
+        "REPORT",
+        "CLOSE",
+        "ERASE",
+        "nonsense",
+        "PLAN features=1 patients=9 epsilon=1",
+        "HELLO",
+        "STATUS",
+        "AUTH",
+        &unproved("CLOSE"),
+        &Request::Key([1; 32]).to_string(),
+    ] {
+        desk.ask(line);
+    }
+    desk.ask_plain("ASSIGN 2 0*0000");
+    desk.ask_plain(&"x".repeat(500));
+    assert_eq!(desk.flash.0.borrow().operations(), before);
+}

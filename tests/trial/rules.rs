@@ -1,0 +1,253 @@
+//! Who may be assigned, what counts, and what is kept.
+
+use super::*;
+
+/// A second outcome, a correction and a late loss change nothing.
+#[test]
+fn second_outcome_changes_nothing() {
+    for design in DESIGNS {
+        let mut chance = Generator::seed_from_u64(1);
+        let mut trial =
+            Small::new(plan(&format!("design={design} features=2 patients=20 epsilon=1 scale=9")))
+                .unwrap();
+        trial.assign(1, None, &mut chance).unwrap();
+        trial.outcome(1, 4, &mut chance).unwrap();
+        trial.take_dirty();
+        let before = bytes(&trial);
+        for y in 0..=9 {
+            trial.outcome(1, y, &mut chance).unwrap();
+        }
+        trial.lost(1, &mut chance).unwrap();
+        assert_eq!(bytes(&trial), before);
+        assert!(trial.take_dirty().is_empty());
+    }
+}
+
+#[test]
+fn what_is_refused_is_named_and_changes_nothing() {
+    for design in DESIGNS {
+        let mut chance = Generator::seed_from_u64(2);
+        let mut trial =
+            Trial::<8, 2>::new(plan(&format!("design={design} features=2 patients=4 epsilon=1")))
+                .unwrap();
+        trial.assign(0, None, &mut chance).unwrap();
+        trial.assign(1, None, &mut chance).unwrap();
+        let before = bytes(&trial);
+        trial.take_dirty();
+        assert_eq!(trial.outcome(0, 0, &mut chance), Err(TrialError::Unknown));
+        assert_eq!(trial.outcome(3, 0, &mut chance), Err(TrialError::Unknown));
+        assert_eq!(trial.lost(u32::MAX, &mut chance), Err(TrialError::Unknown));
+        assert_eq!(trial.outcome(1, 2, &mut chance), Err(TrialError::Range));
+        assert_eq!(trial.admits(2), Err(TrialError::Feature));
+        assert_eq!(trial.admits(0), Err(TrialError::Full));
+        assert_eq!(bytes(&trial), before);
+        assert!(trial.take_dirty().is_empty());
+        for k in 1..=4 {
+            if k > 2 {
+                trial.assign(0, None, &mut chance).unwrap();
+            }
+            trial.outcome(k, 1, &mut chance).unwrap();
+        }
+        let over = if trial.look_due() { TrialError::Closed } else { TrialError::Complete };
+        assert_eq!(trial.assign(0, None, &mut chance), Err(over));
+        trial.close(&mut chance);
+        assert_eq!(trial.assign(0, None, &mut chance), Err(TrialError::Closed));
+    }
+    let nine = plan("features=9 patients=4 epsilon=1");
+    assert!(matches!(Small::new(nine), Err(TrialError::Capacity)));
+}
+
+#[test]
+fn interim_closes_by_itself_only_if_planned() {
+    let mut chance = Generator::seed_from_u64(3);
+    let mut open = Small::new(plan("features=1 patients=3 epsilon=1")).unwrap();
+    for k in 1..=3 {
+        open.assign(0, None, &mut chance).unwrap();
+        open.outcome(k, 1, &mut chance).unwrap();
+    }
+    assert!(!open.look_due() && open.phase() == Phase::Measure);
+    open.outcome(3, 1, &mut chance).unwrap();
+    assert_eq!(open.phase(), Phase::Measure);
+    let mut trial = Small::new(plan("features=1 patients=3 epsilon=1 close=auto")).unwrap();
+    for k in 1..=3 {
+        trial.assign(0, None, &mut chance).unwrap();
+        if k != 2 {
+            trial.outcome(k, 1, &mut chance).unwrap();
+        }
+    }
+    assert!(!trial.look_due() && trial.phase() == Phase::Measure);
+    trial.lost(2, &mut chance).unwrap();
+    assert!(trial.look_due());
+    trial.look(&mut chance);
+    assert_eq!(trial.phase(), Phase::Closed);
+    assert!(trial.estimate(0).is_some());
+}
+
+/// Only the last patient with its own tag is repeated.
+#[test]
+fn only_the_last_tagged_patient_repeats() {
+    let mut chance = Generator::seed_from_u64(4);
+    let mut trial = Small::new(plan("features=1 patients=9 epsilon=1")).unwrap();
+    let first = trial.assign(0, Some(7), &mut chance).unwrap();
+    assert_eq!(trial.repeat(1, 7), Some(first));
+    assert_eq!(trial.repeat(1, 8), None);
+    assert_eq!(trial.repeat(0, 7), None);
+    trial.assign(0, None, &mut chance).unwrap();
+    assert_eq!(trial.repeat(1, 7), None);
+    assert_eq!(trial.repeat(2, 0), None, "a patient without a tag cannot be repeated");
+}
+
+/// A trial of eight patients in which the second's outcome comes after half, as bytes.
+fn late_outcome(design: &str, y: u16) -> Vec<u8> {
+    let mut chance = Scripted(vec![]);
+    let text = format!("design={design} features=1 patients=8 epsilon=1 scale=5");
+    let mut trial = Small::new(plan(&text)).unwrap();
+    for k in 1..=6 {
+        trial.assign(0, None, &mut chance).unwrap();
+        if k != 2 {
+            trial.lost(k, &mut chance).unwrap();
+        }
+    }
+    trial.outcome(2, y, &mut chance).unwrap();
+    bytes(&trial)
+}
+
+/// The paper's designs take an outcome of the first half that comes after half, and do not use it.
+#[test]
+fn published_designs_ignore_late_explore() {
+    for design in ["conse", "dp-conse"] {
+        assert_eq!(late_outcome(design, 0), late_outcome(design, 5), "{design}");
+    }
+}
+
+/// The designs with ledgers throw no recorded outcome away.
+#[test]
+fn ledger_designs_count_late_outcomes() {
+    for design in ["interim", "uniform"] {
+        assert_ne!(late_outcome(design, 0), late_outcome(design, 5), "{design}");
+    }
+}
+
+/// State holds sums and not the outcomes of patients.
+#[test]
+fn state_holds_sums_not_outcomes() {
+    // Two patients of one feature on one arm, their outcomes exchanged: the bytes cannot tell.
+    for design in DESIGNS {
+        let run = |outcomes: [u16; 2]| {
+            let mut chance = Scripted(vec![true; 9]);
+            let mut trial = Small::new(plan(&format!(
+                "design={design} features=3 patients=40 epsilon=1 scale=1000"
+            )))
+            .unwrap();
+            trial.assign(0, None, &mut chance).unwrap();
+            trial.outcome(1, 1, &mut chance).unwrap();
+            for (k, y) in [2, 3].into_iter().zip(outcomes) {
+                assert_eq!(trial.assign(0, None, &mut chance), Ok(Arm::One));
+                trial.outcome(k, y, &mut chance).unwrap();
+            }
+            bytes(&trial)
+        };
+        assert_eq!(run([123, 877]), run([877, 123]));
+        assert_ne!(run([123, 877]), run([123, 876]), "sums are kept");
+    }
+}
+
+/// A trial read back from its bytes goes on as if it had never been stored.
+#[test]
+fn decoded_trial_goes_on_unchanged() {
+    for design in DESIGNS {
+        for stop in [0, 1, 7, 50, 51, 52, 99] {
+            let text =
+                format!("design={design} features=3 patients=100 epsilon=2 scale=3 reports=2");
+            let mut chance = Generator::seed_from_u64(stop);
+            let mut world = Xoshiro256PlusPlus::seed_from_u64(stop);
+            let mut trial = Small::new(plan(&text)).unwrap();
+            let step = |trial: &mut Small, chance: &mut Generator, word: u64| {
+                let arm = trial.assign((word % 3) as u8, Some(word as u32), chance).unwrap();
+                // Most outcomes at once, some late.
+                let patient = if word & 64 == 0 {
+                    trial.assigned()
+                } else {
+                    trial.assigned().saturating_sub(3).max(1)
+                };
+                trial.outcome(patient, (word >> 32 & 3) as u16, chance).unwrap();
+                if trial.unresolved() > 10 {
+                    (1..=trial.assigned()).for_each(|k| trial.lost(k, chance).unwrap());
+                }
+                arm
+            };
+            for _ in 0..stop {
+                step(&mut trial, &mut chance, world.next_u64());
+            }
+            let mut again = Small::decode(&bytes(&trial)).unwrap();
+            assert_eq!(bytes(&again), bytes(&trial));
+            assert_eq!(again.unresolved(), trial.unresolved());
+            assert_eq!(again.next_look(), trial.next_look());
+            let (mut one, mut two) =
+                (Generator::seed_from_u64(stop + 100), Generator::seed_from_u64(stop + 100));
+            for _ in stop..100 {
+                let word = world.next_u64();
+                assert_eq!(step(&mut trial, &mut one, word), step(&mut again, &mut two, word));
+            }
+            trial.close(&mut one);
+            again.close(&mut two);
+            assert_eq!(bytes(&again), bytes(&trial), "{design} from {stop}");
+            (0..3).for_each(|j| assert_eq!(again.estimate(j), trial.estimate(j)));
+        }
+    }
+}
+
+#[test]
+fn every_part_that_changed_is_named() {
+    // A trial rebuilt from what was stored, which is the dirty parts alone, must give the same
+    // bytes after every step.
+    for design in DESIGNS {
+        let text = plan(&format!("design={design} features=4 patients=600 epsilon=1 reports=1"));
+        let mut chance = Generator::seed_from_u64(6);
+        let mut world = Xoshiro256PlusPlus::seed_from_u64(6);
+        let mut trial = Small::new(text).unwrap();
+        trial.take_dirty();
+        let encoded = |trial: &Small, part| {
+            let mut out = [0; equipoise::trial::MAX_PART_BYTES];
+            let length = trial.encode_part(part, &mut out);
+            assert_eq!(length, trial.length(part));
+            out[..length].to_vec()
+        };
+        let mut stored: Vec<(Part, Vec<u8>)> =
+            Small::parts().map(|part| (part, encoded(&trial, part))).collect();
+        let mut follow = |trial: &mut Small| {
+            let dirty = trial.take_dirty();
+            let mut copy = Small::new(text).unwrap();
+            for (part, value) in &mut stored {
+                if dirty.contains(*part) {
+                    *value = encoded(trial, *part);
+                }
+                copy.decode_part(*part, value).unwrap();
+            }
+            copy.recount();
+            assert!(bytes(&copy) == bytes(trial), "a change was not named");
+        };
+        for _ in 0..600 {
+            let word = world.next_u64();
+            trial.look(&mut chance);
+            follow(&mut trial);
+            trial.assign((word % 4) as u8, Some(9), &mut chance).unwrap();
+            follow(&mut trial);
+            let k = trial.assigned().saturating_sub((word >> 8 & 7) as u32).max(1);
+            if word & 1 << 40 == 0 {
+                trial.outcome(k, (word >> 50 & 1) as u16, &mut chance).unwrap();
+            } else {
+                trial.lost(k, &mut chance).unwrap();
+            }
+            follow(&mut trial);
+            if trial.unresolved() > 12 {
+                for k in 1..=trial.assigned() {
+                    trial.lost(k, &mut chance).unwrap();
+                    follow(&mut trial);
+                }
+            }
+        }
+        trial.close(&mut chance);
+        follow(&mut trial);
+    }
+}
