@@ -1,15 +1,14 @@
 //! The coordinator's work by commands: kinds of patient by factors, due dates, notes, look-up,
 //! lists, `check`.
 
+#[path = "common/clock.rs"]
+mod clock;
 #[path = "common/ward.rs"]
 mod ward;
 
-use std::path::Path;
-
-use equipoise::host::terminal::log::{self, Event, Log};
-use equipoise::wire::Hex;
-use jiff::{SignedDuration, Timestamp};
-use sha2::{Digest, Sha256};
+use clock::age;
+use equipoise::host::terminal::log::{Event, Log};
+use jiff::SignedDuration;
 use ward::{Ward, json};
 
 const FEATURES: &str = "features = [\"under 65, home\", \"under 65, care home\", \"65 or over, home\", \"65 or over, care home\"]";
@@ -104,25 +103,6 @@ fn overdue_outcomes_are_listed() {
             && bad.err.contains("outcome.due = \"1 fortnight\", allowed a number of hours"),
         "{bad:?}"
     );
-}
-
-/// Makes every line of a log older, with its chain computed anew.
-fn age(path: &Path, by: SignedDuration) {
-    let (mut before, mut lines) = (log::GENESIS.to_owned(), String::new());
-    let text = std::fs::read_to_string(path).unwrap();
-    for line in text.lines() {
-        let body = &line["{\"hash\":\"".len() + log::HASH_DIGITS + "\",".len()..];
-        let time = serde_json::from_str::<serde_json::Value>(line).unwrap()["time"].clone();
-        let time = time.as_str().unwrap();
-        let older = (time.parse::<Timestamp>().unwrap() - by).to_string();
-        let body = body.replacen(time, &older, 1);
-        before =
-            Hex(&Sha256::new().chain_update(&before).chain_update(&body).finalize()).to_string();
-        lines += &format!("{{\"hash\":\"{before}\",{body}\n");
-    }
-    std::fs::write(path, lines).unwrap();
-    let head = log::Head { lines: text.lines().count() as u64, hash: before };
-    std::fs::write(log::head_path(path), serde_json::to_string(&head).unwrap()).unwrap();
 }
 
 /// `waiting --overdue` lists who has waited longer than the trial file says, and nobody else: not

@@ -265,9 +265,15 @@ impl Bedside {
                  nothing changed"
             )));
         }
-        self.note(match request {
+        let event = match request {
             Request::Lost { .. } => Event::Lost { code, patient, answered },
             _ => Event::Outcome { code, patient, answered },
+        };
+        self.note(event).map_err(|error| {
+            Failure::Usage(format!(
+                "patient {who}: the device has recorded it, but the log could not be written ({error}); enter it once \
+                 more when it can, which changes nothing on the device"
+            ))
         })?;
         let closed = after.is_ok_and(|after| after.phase == Phase::Closed);
         Ok(Recorded { number, code: known, closed })

@@ -85,7 +85,12 @@ impl fmt::Display for LogError {
             ),
             Self::NotInChain(hash) => write!(f, "no line has the hash {hash}"),
             Self::Busy(path) => {
-                write!(f, "the log {} is in use by another terminal", path.display())
+                write!(
+                    f,
+                    "the log {} is in use by another terminal; screen and browser at once are one program: \
+                     equipoise web --screen",
+                    path.display()
+                )
             }
             Self::Disk(path, error) => {
                 write!(f, "the log {} cannot be used: {error}", path.display())

@@ -15,7 +15,7 @@ function el(tag, properties, ...children) {
     else if (name in node) node[name] = value;
     else node.setAttribute(name, value);
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return node;
 }
 
@@ -186,7 +186,7 @@ function showTop() {
   byId("progress").replaceChildren(...(status ? [
     el("progress", { max: status.patients, value: status.assigned, "aria-label": "Patients enrolled" }),
     el("p", { class: "quiet" },
-      `Patients ${status.assigned} of ${status.patients}. Phase: ${status.phase}, ${status.look}.`),
+      `${state.up ? "" : "As last heard: "}Patients ${status.assigned} of ${status.patients}. Phase: ${status.phase}, ${status.look}.`),
   ] : [el("p", { class: "quiet" }, "The device has not told its state yet.")]));
   say(state.message.text, state.message.error);
 }
@@ -255,6 +255,9 @@ function form(action, name, ...fields) {
   const note = el("p", { class: "bad", role: "alert" });
   const made = el("form", { autocomplete: "off", noValidate: true }, ...fields, note,
     el("div", { class: "buttons" }, button, back()));
+  made.oninput = () => {
+    note.textContent = "";
+  };
   made.onsubmit = async (event) => {
     event.preventDefault();
     if (button.disabled) return;
@@ -314,7 +317,7 @@ function listView() {
     fill();
   };
   draw("Bedside", [asked,
-    el("div", { class: "buttons" }, enrol,
+    el("div", { class: "buttons menu" }, enrol,
       el("button", { type: "button", onclick: () => findView() }, "Find a patient"),
       el("button", { type: "button", onclick: reportView }, "Report")),
     why, count, field("Search by part of a code", find), rows]);
@@ -350,8 +353,8 @@ function rowOf(patient) {
 /** An enrolment without an answer, or one that an earlier run of the program left. */
 function openEnrolment() {
   if (state.unanswered !== null) {
-    return [el("p", { class: "alarm" }, `Patient ${state.unanswered}: the device was asked for the arm and has not answered yet. `
-      + "It is asked again until it answers, and never assigns twice.")];
+    return [el("p", { class: "alarm" }, `Patient ${state.unanswered} is confirmed, and the device has not given the arm yet. `
+      + "It is asked until it answers, and never assigns twice.")];
   }
   if (state.wanted === null) return [];
   const { code, levels, kind } = state.wanted;
@@ -581,9 +584,13 @@ async function reportView() {
     show("Report", el("p", {}, `No report: ${answer.failed}.`), el("div", { class: "buttons" }, back("To the list")));
     return;
   }
-  const picture = URL.createObjectURL(new Blob([answer.svg], { type: "image/svg+xml" }));
   const number = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(3);
   const head = ["Kind of patient", "Effect", "Low", "High", "Outcomes"];
+  if (answer.rows.length === 0) {
+    show("Report", el("p", {}, "No kind of patient has an estimate."), el("div", { class: "buttons" }, back("To the list")));
+    return;
+  }
+  const picture = URL.createObjectURL(new Blob([answer.svg], { type: "image/svg+xml" }));
   show("Report",
     el("img", { class: "plot", src: picture, alt: "The effects of the table below with their intervals.", onload: () => URL.revokeObjectURL(picture) }),
     el("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Effects" }, el("table", {},
