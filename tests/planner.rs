@@ -250,3 +250,80 @@ fn what_is_missing_is_found() {
         assert!(code != Some(0) && text.is_empty() && error.contains(words), "{more}: {error}");
     }
 }
+
+/// Parts of a grid, put behind each other without their headings, are the whole; the shell example
+/// does just that.
+#[test]
+fn parts_of_a_grid_make_the_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let grid = "runs = 20\n[plan]\nfeatures = 2\npatients = [100, 200]\nepsilon = 1\n\
+                [world]\nbaseline = 0.3\neffect = 0.25\n";
+    std::fs::write(at("grid.toml"), grid).unwrap();
+    let run = |name: &str, shard: &str| {
+        let (grid, csv) = (at("grid.toml"), at(name));
+        let args = ["simulate", "--scenarios", &grid, "--csv", &csv, "--shard", shard];
+        let (code, text, error) = equipoise(&args);
+        assert!(code == Some(0) && text.contains("one-against") || shard != "1/1", "{error}");
+        std::fs::read_to_string(csv).unwrap()
+    };
+    let whole = run("whole.csv", "1/1");
+    assert_eq!(whole.lines().count(), 1 + 2 * 5 * 3 * 3);
+    let parts = ["1/3", "2/3", "3/3"].map(|part| run(&format!("{}.csv", &part[..1]), part));
+    let heading = whole.lines().next().unwrap();
+    let body = parts.iter().flat_map(|part| part.lines().skip(1));
+    assert!([heading].into_iter().chain(body).eq(whole.lines()));
+    let bin = Path::new(env!("CARGO_BIN_EXE_equipoise")).parent().unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/grid.sh");
+    let result = at("result.csv");
+    std::fs::create_dir(format!("{result}.parts")).unwrap();
+    for verb in [&["part", "1"][..], &["part", "2"], &["join"]] {
+        let grid = at("grid.toml");
+        let args = [&[verb[0], &grid, &result, "2"], &verb[1..]].concat();
+        let done = Command::new(script).env("PATH", &path).args(args).status().unwrap();
+        assert!(done.success(), "{verb:?}");
+    }
+    assert_eq!(std::fs::read_to_string(result).unwrap(), whole);
+}
+
+/// The dossier is one page that loads nothing and runs nothing, with all its sections.
+#[test]
+fn dossier_is_one_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let page = dir.path().join("dossier.html");
+    let to = format!("--dossier={}", page.to_str().unwrap());
+    let plan =
+        "plan --patients 400 --features 2 --baseline 0.45 --effect 0.4 --epsilon 1 --alpha 1/4";
+    let title = "--title=A <trial> & more";
+    let args: Vec<&str> = plan.split(' ').chain([to.as_str(), title]).collect();
+    let (code, text, error) = equipoise(&args);
+    assert!(code == Some(0) && text.contains("The dossier is in"), "{error}");
+    let html = std::fs::read_to_string(&page).unwrap();
+    assert!(html.starts_with("<!DOCTYPE html>") && html.contains("A &lt;trial&gt; &amp; more"));
+    for absent in
+        ["<script", "<link", "<img", "@import", "url(http", "src=", "href=", "NaN", "inf "]
+    {
+        assert!(!html.contains(absent), "{absent}");
+    }
+    for section in [
+        "1. The design in plain words",
+        "2. The plan and its assumptions",
+        "3. Operating characteristics",
+        "4. If the assumptions are wrong",
+        "5. Power over patients and effect",
+        "6. What privacy and adaptation cost",
+        "7. What is promised to a patient",
+        "8. What the device cannot do",
+        "9. How to find every number again",
+        "equipoise simulate --design interim,uniform,fixed",
+        "one-against",
+        "[[scenario]]",
+        "url(#plane1)",
+    ] {
+        assert!(html.contains(section), "{section}");
+    }
+    // It is not overwritten, and nothing is simulated to find that out.
+    let (code, _, error) = equipoise(&args);
+    assert!(code == Some(2) && error.contains("exists and is not overwritten"), "{error}");
+}

@@ -8,6 +8,7 @@
 )]
 
 pub mod audit;
+pub mod boundaries;
 pub mod chart;
 pub mod cli;
 #[cfg(unix)]
@@ -15,13 +16,16 @@ pub mod device;
 #[cfg(windows)]
 #[path = "device_windows.rs"]
 pub mod device;
+pub mod dossier;
 pub mod flash_file;
 pub mod normality;
 pub mod os;
 pub mod output;
 pub mod pareto;
 pub mod planner;
+pub mod pool;
 pub mod sample;
+pub mod scenarios;
 pub mod simulate;
 pub mod terminal;
 pub mod virtual_board;

@@ -172,6 +172,16 @@ pub fn floors(instance: &Instance, scale: u16) -> [f64; 2] {
     roots.map(|root| (root / instance.p0.len() as f64).powi(2))
 }
 
+/// Theorem 1 of the paper: no design has regret * MSE / M below this for all instances with the gap
+/// of this one. The constant is that of its proof, 3 gap / 128 for outcomes of -1 and 1 (lemma 1.1
+/// with phi^2 = 3 gap / (32 regret), error at least phi^2 / 4), for outcomes of 0 and 1: errors are
+/// a quarter.
+#[must_use]
+pub fn theorem_1(instance: &Instance) -> f64 {
+    let features = instance.p0.len() as f64;
+    3.0 * instance.effects().map(f64::abs).sum::<f64>() / features / 512.0
+}
+
 /// The numbers behind a picture.
 #[must_use]
 pub fn csv(measured: &[Measured]) -> String {
@@ -263,6 +273,11 @@ pub fn chart(over: Over, measured: &[Measured]) -> Chart {
                 let points = vec![on(low * 0.3), on(high * 3.0)];
                 series.push(Series { name: (*name).into(), look: Look::Reference, points });
             }
+            let bound = theorem_1(&world.instance);
+            let on = |x: f64| Point { at: [x, bound * m / x], ..Point::default() };
+            let name = "Theorem 1: below it no design\nfor all instances".to_owned();
+            let points = vec![on(low), on(high)];
+            series.push(Series { name, look: Look::Bound, points });
             Chart {
                 title: "The trade between regret and error, alpha from 0 to 1".into(),
                 subtitle: format!(

@@ -289,7 +289,7 @@ fn all_tests(compiler: &tools::Compiler) -> Result<Command, String> {
         command.env(name, absolute(&Build::make(compiler, board, profile)?.elf)?);
     }
     command.env("EQUIPOISE_AXE", absolute(&tools::axe()?)?);
-    command.env("EQUIPOISE_PYTHON", absolute(&tools::unicorn()?)?);
+    command.env("EQUIPOISE_PYTHON", absolute(&tools::python()?)?);
     Ok(command)
 }
 

@@ -18,6 +18,7 @@ const FUZZ_VERSION: &str = "0.13.2";
 const MUTANTS_VERSION: &str = "27.1.0";
 const AXE_VERSION: &str = "4.14.0";
 const UNICORN_VERSION: &str = "2.1.4";
+const PANDAS_VERSION: &str = "3.0.0";
 const DEBIAN_PACKAGES: [&str; 5] =
     ["rustc-web", "cargo-web", "rust-web-src", "rust-web-clippy", "lld-22"];
 /// Makes step 2 and step 3 testable on a machine where step 1 would do.
@@ -210,27 +211,28 @@ pub fn axe() -> Result<PathBuf, String> {
     if script.exists() { Ok(script) } else { Err(format!("npm left no {}", script.display())) }
 }
 
-/// A Python with the Unicorn engine, on which the v2's tests emulate their board: the path of its
-/// interpreter, in an environment of its own.
-pub fn unicorn() -> Result<PathBuf, String> {
+/// A Python with the Unicorn engine, on which the v2's tests emulate their board, and with pandas,
+/// which reads the tables of simulations: the path of its interpreter, in an environment of its
+/// own.
+pub fn python() -> Result<PathBuf, String> {
     let root = target_directory().join("python");
     let python = root.join("bin/python");
     let works = || {
         let mut command = Command::new(&python);
-        command.args(["-c", "import unicorn"]).stdout(Stdio::null()).stderr(Stdio::null());
+        command.args(["-c", "import unicorn, pandas"]).stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     };
     if !works() {
-        say("the Unicorn engine is missing");
+        say("the Unicorn engine or pandas is missing");
         let venv = || run(Command::new("python3").args(["-m", "venv"]).arg(&root));
         venv().or_else(|_| apt_install(&["python3", "python3-venv"]).and_then(|()| venv()))?;
-        let package = format!("unicorn=={UNICORN_VERSION}");
-        run(Command::new(&python).args(["-m", "pip", "install", "--quiet", &package]))?;
+        let packages = [format!("unicorn=={UNICORN_VERSION}"), format!("pandas=={PANDAS_VERSION}")];
+        run(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(&packages))?;
     }
     if works() {
         Ok(python)
     } else {
-        Err("the Unicorn engine was installed but does not load".into())
+        Err("the Unicorn engine or pandas was installed but does not load".into())
     }
 }
 

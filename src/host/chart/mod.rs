@@ -49,13 +49,15 @@ pub enum Look {
     Points,
     /// A dashed line without markers, cut to the plane.
     Reference,
+    /// The same, but the plane is made large enough for it.
+    Bound,
     /// A dashed level across the plane, at the height of the first point.
     Level,
 }
 
 impl Look {
     const fn is_dashed(self) -> bool {
-        matches!(self, Self::Reference | Self::Level)
+        matches!(self, Self::Reference | Self::Bound | Self::Level)
     }
 
     /// Colour, width and dashes of the line of series number `i`.

@@ -12,6 +12,7 @@ pub mod device;
 pub mod error;
 pub mod log;
 pub mod plan;
+pub mod pool;
 pub mod report;
 pub mod sample;
 pub mod session;
@@ -98,6 +99,8 @@ enum Command {
     Normality(charts::NormalityArgs),
     /// Find the patients, effect, epsilon or alpha for a wanted power, width, share or regret
     Plan(plan::PlannerArgs),
+    /// Combine the reports of several devices that ran the same trial file
+    Pool(pool::PoolArgs),
     /// Check the log of a terminal
     #[command(subcommand)]
     Log(log::LogCommand),
@@ -150,6 +153,7 @@ pub fn run() -> ExitCode {
         Command::Pareto(args) => finish(charts::pareto(&args), false),
         Command::Normality(args) => finish(charts::normality(&args), false),
         Command::Plan(args) => finish(plan::plan(&args), false),
+        Command::Pool(args) => finish(pool::pool(&args), args.json.as_deref() == Some("-")),
         Command::Log(command) => finish(log::run(&command), false),
         Command::Sample(args) => finish(sample::sample(&args), false),
         Command::Completions { shell } => finish(completions(shell), false),

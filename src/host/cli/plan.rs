@@ -8,6 +8,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::error::CliError;
 use super::values::{arrivals, ratio, share};
+use crate::host::boundaries::Kind;
+use crate::host::dossier::{self, Dossier};
 use crate::host::output::{check_file, say, write_file};
 use crate::host::planner::board::Board;
 use crate::host::planner::compare::compare;
@@ -67,6 +69,9 @@ pub struct PlannerArgs {
     /// Planned reports in the second half, 0..=8
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=8))]
     reports: u8,
+    /// With --reports: intervals valid at all reports together, obrien-fleming or pocock
+    #[arg(long, value_name = "KIND", value_parser = boundary(), requires = "reports")]
+    boundary: Option<Kind>,
     /// Features of the patients: uniform, `zipf[:S]`, `seasonal[:PATIENTS_A_DAY]`, shares:W,W,..
     #[arg(long, default_value = "uniform", value_parser = arrivals)]
     arrivals: Arrivals,
@@ -93,6 +98,9 @@ pub struct PlannerArgs {
     /// Where to write the trial file
     #[arg(long, value_name = "TRIAL.toml")]
     out: Option<String>,
+    /// Also write one page for the protocol's appendix: scenarios, power curves, privacy in words
+    #[arg(long, value_name = "FILE.html")]
+    dossier: Option<String>,
     /// Overwrite files that exist
     #[arg(long)]
     force: bool,
@@ -144,6 +152,11 @@ fn board() -> impl TypedValueParser<Value = Board> {
     let named = |name: String| Board::ALL.into_iter().find(|board| board.name() == name);
     PossibleValuesParser::new(Board::ALL.map(Board::name))
         .map(move |name| named(name).unwrap_or(Board::V1))
+}
+
+fn boundary() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::name))
+        .map(|name| Kind::parse(&name).unwrap_or(Kind::OBrienFleming))
 }
 
 fn design() -> impl TypedValueParser<Value = Design> {
@@ -253,13 +266,16 @@ impl PlannerArgs {
         base.check().map(|()| base)
     }
 
-    fn words(&self) -> Words {
+    fn words(&self, effect: f64) -> Words {
+        let more = self.boundary.map_or(String::new(), |kind| {
+            format!("\n[boundary]\nkind = \"{}\"\neffect = {effect}\n", kind.name())
+        });
         Words {
             title: self.title.clone(),
             arms: self.arms.clone(),
             features: self.names.clone(),
             question: self.question.clone(),
-            more: String::new(),
+            more,
         }
     }
 }
@@ -271,7 +287,7 @@ impl PlannerArgs {
 pub fn plan(args: &PlannerArgs) -> Result<(), CliError> {
     args.check()?;
     // Before the simulations, which take their time.
-    if let Some(out) = &args.out {
+    for out in [&args.out, &args.dossier].into_iter().flatten() {
         check_file(out, args.force).map_err(|error| CliError::file(out, &error))?;
     }
     let delay = args.delay()?;
@@ -279,8 +295,8 @@ pub fn plan(args: &PlannerArgs) -> Result<(), CliError> {
         return Err(CliError::refused(format!("don't: {why}")));
     }
     let base = args.base(delay)?;
-    let (words, name) = (args.words(), "TRIAL.toml");
-    words.trial_file(name, &base.plan)?;
+    let name = "TRIAL.toml";
+    args.words(args.effect.unwrap_or(0.1)).trial_file(name, &base.plan)?;
     let given = Given {
         patients: args.patients,
         effect: args.effect,
@@ -298,10 +314,31 @@ pub fn plan(args: &PlannerArgs) -> Result<(), CliError> {
         return Err(CliError::refused(why));
     }
     let comparison = compare(&question, &found)?;
-    bar.0.finish_and_clear();
     let mut text = describe(&question, &found, &comparison)?;
     let scenario = question.scenario(&found.choice, crate::host::planner::search::Effort::Fine);
-    let file = words.trial_file(name, &scenario?.plan)?;
+    let file = args.words(found.choice.effect).trial_file(name, &scenario?.plan)?;
+    if let Some(path) = &args.dossier {
+        let words = dossier::Words {
+            title: args.title.clone(),
+            arms: [0, 1].map(|arm| args.arms.get(arm).cloned().unwrap_or_default()),
+            question: args.question.clone(),
+            board: args.board.to_string(),
+            command: command_line(),
+            trial_file: file.clone(),
+        };
+        let study = dossier::study(&question, &found)?;
+        let page = Dossier {
+            question: &question,
+            found: &found,
+            comparison: &comparison,
+            study: &study,
+            words: &words,
+        };
+        let page = page.html()?;
+        write_file(path, page, args.force).map_err(|error| CliError::file(path, &error))?;
+        text += &format!("\nThe dossier is in {path}.\n");
+    }
+    bar.0.finish_and_clear();
     match &args.out {
         Some(out) => {
             write_file(out, &file, args.force).map_err(|error| CliError::file(out, &error))?;
@@ -311,4 +348,14 @@ pub fn plan(args: &PlannerArgs) -> Result<(), CliError> {
     }
     say(&text);
     Ok(())
+}
+
+/// The command as it was given, with quotes where a shell needs them.
+fn command_line() -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,+".contains(c);
+    let quoted = |word: String| {
+        if word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    };
+    let words = std::env::args().skip(1).map(quoted);
+    core::iter::once("equipoise".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }

@@ -3,8 +3,11 @@
 use crate::prelude::*;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
 use super::error::CliError;
 use super::session::{PortArgs, TrialArgs};
+use crate::host::boundaries::adjusted::Simultaneous;
 use crate::host::output::{say, write_file};
 use crate::host::terminal::bedside::failure;
 use crate::host::terminal::keys::Key;
@@ -24,6 +27,9 @@ pub struct ReportArgs {
     /// The custodian's key, for --verify
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
+    /// Also intervals that are valid in all features together: bonferroni or holm
+    #[arg(long, value_name = "METHOD", value_parser = simultaneous())]
+    simultaneous: Option<Simultaneous>,
     /// File to write; by default standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -34,6 +40,17 @@ pub struct ReportArgs {
     trial: TrialArgs,
     #[command(flatten)]
     device: PortArgs,
+}
+
+fn simultaneous() -> impl TypedValueParser<Value = Simultaneous> {
+    let all = [Simultaneous::Bonferroni, Simultaneous::Holm];
+    PossibleValuesParser::new(all.map(Simultaneous::name)).map(|name| {
+        if name == Simultaneous::Holm.name() {
+            Simultaneous::Holm
+        } else {
+            Simultaneous::Bonferroni
+        }
+    })
 }
 
 /// Prints the estimates.
@@ -65,7 +82,7 @@ pub fn report(args: &ReportArgs) -> Result<(), CliError> {
     let verified = key
         .zip(trial.as_ref())
         .map(|(key, trial)| key.signed(&trial.plan, FileDigest(trial.digest()), &report));
-    let effects = Effects::new(&report, &status, trial.as_ref());
+    let effects = Effects::new(&report, &status, trial.as_ref()).adjust(args.simultaneous);
     let text = report::write(args.format, &effects, &report, trial.as_ref(), verified);
     match &args.output {
         Some(path) => {

@@ -12,10 +12,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::error::CliError;
 use super::values::{Choosers, Rates, arrivals, finite, instance, ratio, read};
 use crate::host::output::{self, say};
+use crate::host::scenarios::{self, Cell};
+use crate::host::simulate::assumption::{counts, verdict};
 use crate::host::simulate::output::{csv, table};
 use crate::host::simulate::shards::{Part, Shard, merge};
 use crate::host::simulate::{
-    Arrivals, Chooser, Delay, Instance, Lost, MAX_RUNS, Scenario, SimulateError, World, sums,
+    Arrivals, Chooser, Delay, Instance, Lost, MAX_RUNS, Scenario, SimulateError, World,
+    pooled_sums, sums,
 };
 use crate::plan::{
     Close, Design, MAX_FEATURES, MAX_PATIENTS, MAX_REPORTS, Parameters, Plan, PlanError, Ratio,
@@ -176,6 +179,15 @@ impl FiguresArgs {
     }
 
     fn write(&self, shard: &Shard) -> Result<(), CliError> {
+        self.put(&|| shard.to_json(), &|| csv(shard), &|| table(shard))
+    }
+
+    fn put(
+        &self,
+        json: &dyn Fn() -> String,
+        csv: &dyn Fn() -> String,
+        table: &dyn Fn() -> String,
+    ) -> Result<(), CliError> {
         let write = |path: &Option<String>, text: &dyn Fn() -> String| match path.as_deref() {
             Some("-") => {
                 say(&text());
@@ -185,10 +197,10 @@ impl FiguresArgs {
                 .map_err(|error| CliError::file(path, &error)),
             None => Ok(()),
         };
-        write(&self.json, &|| shard.to_json())?;
-        write(&self.csv, &|| csv(shard))?;
+        write(&self.json, json)?;
+        write(&self.csv, csv)?;
         if ![&self.json, &self.csv].into_iter().any(|path| path.as_deref() == Some("-")) {
-            say(&table(shard));
+            say(&table());
         }
         Ok(())
     }
@@ -209,6 +221,14 @@ pub struct SimulateArgs {
     /// merge`
     #[arg(long, value_name = "I/K", default_value = "1/1", value_parser = Part::parse)]
     shard: Part,
+    /// Run the grid of scenarios of this file instead: a row a scenario, design and feature;
+    /// --shard then takes part I of K of its scenarios
+    #[arg(long, value_name = "FILE.toml")]
+    scenarios: Option<String>,
+    /// Also run every trial on this many devices, each with its part of the patients, and pool them
+    #[arg(long, value_name = "K", default_value_t = 1, conflicts_with = "scenarios")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    sites: u32,
     #[command(flatten)]
     figures: FiguresArgs,
 }
@@ -219,20 +239,64 @@ pub struct SimulateArgs {
 /// A value that is not allowed, or a file that cannot be read or written.
 pub fn simulate(args: &SimulateArgs) -> Result<(), CliError> {
     args.figures.check()?;
+    if let Some(path) = &args.scenarios {
+        return grid(args, path);
+    }
     let scenarios = args.design.0.iter().map(|chooser| args.world.scenario(&args.plan, *chooser));
     let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
     let runs = args.shard.runs(args.world.runs)?;
-    let bar = progress(&scenarios, runs.end - runs.start);
+    let bar = progress(&scenarios, (runs.end - runs.start) * if args.sites > 1 { 2 } else { 1 });
     let shard = args.world.on_threads(|| {
         let mut results = Vec::new();
         for scenario in &scenarios {
             let a_run = u64::from(scenario.plan.patients());
-            results.push((scenario, sums(scenario, runs.clone(), &|| bar.inc(a_run))?));
+            results.push((scenario, 1, sums(scenario, runs.clone(), &|| bar.inc(a_run))?));
+            if args.sites > 1 {
+                let tick = || bar.inc(a_run);
+                let pooled = pooled_sums(scenario, args.sites, runs.clone(), &tick)?;
+                results.push((scenario, args.sites, pooled));
+            }
         }
         Ok(Shard::new(runs.clone(), &results))
     })?;
     bar.finish_and_clear();
-    args.figures.write(&shard)
+    args.figures.write(&shard)?;
+    if let (Arrivals::Trace(_) | Arrivals::Seasonal(_), Some(first)) =
+        (&args.world.arrivals, scenarios.first())
+    {
+        let (plan, seed) = (&first.plan, first.seed);
+        let counts = counts(&args.world.arrivals, plan.features(), plan.patients(), seed);
+        // Beside the figures, which may go to standard output as data.
+        eprintln!("{}", verdict(&counts));
+    }
+    Ok(())
+}
+
+/// Runs a grid of scenarios.
+fn grid(args: &SimulateArgs, path: &str) -> Result<(), CliError> {
+    let cells = scenarios::parse(path, &read(path)?)?;
+    let last = cells.iter().map(|cell| cell.number).max().unwrap_or(0);
+    let part = args.shard.runs(last as u32)?;
+    let mine = |cell: &&Cell| part.contains(&(cell.number as u32 - 1));
+    let cells: Vec<&Cell> = cells.iter().filter(mine).collect();
+    let runs = cells.first().map_or(0, |cell| cell.scenario.runs);
+    let bar = progress(cells.iter().map(|cell| &cell.scenario), runs);
+    let rows = args.world.on_threads(|| {
+        let mut rows = Vec::new();
+        for cell in cells {
+            let a_run = u64::from(cell.scenario.plan.patients());
+            let sums = sums(&cell.scenario, 0..cell.scenario.runs, &|| bar.inc(a_run))?;
+            rows.extend(scenarios::table::rows(cell, &sums.summary()));
+        }
+        Ok(rows)
+    })?;
+    bar.finish_and_clear();
+    let [json, csv, table] = [
+        scenarios::table::json(&rows),
+        scenarios::table::csv(&rows),
+        scenarios::table::table(&rows),
+    ];
+    args.figures.put(&|| json.clone(), &|| csv.clone(), &|| table.clone())
 }
 
 /// `equipoise merge`

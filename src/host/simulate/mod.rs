@@ -25,6 +25,7 @@
 //!   standard error by linearisation of the two means (their correlation included).
 
 pub mod arrivals;
+pub mod assumption;
 pub mod comparators;
 pub mod delays;
 mod digits;
@@ -240,6 +241,36 @@ pub fn sums(
     let new = || Sums::new(&scenario.world.instance, scenario.plan.patients());
     let play = |mut sums: Sums, run| {
         sums.add(&stage.play(run));
+        tick();
+        sums
+    };
+    Ok(runs.into_par_iter().fold(new, play).reduce(new, Sums::merge))
+}
+
+/// Plays trials on several devices: each run is `sites` trials of n/`sites` patients, whose
+/// estimates are combined by inverse variances.
+///
+/// # Errors
+/// A value out of its range; nothing has been run.
+pub fn pooled_sums(
+    scenario: &Scenario,
+    sites: u32,
+    runs: std::ops::Range<u32>,
+    tick: &(dyn Fn() + Sync),
+) -> Result<Sums, SimulateError> {
+    scenario.check()?;
+    let mut parameters = scenario.plan.parameters();
+    parameters.patients /= sites.max(1);
+    let site = Scenario { plan: Plan::new(parameters)?, ..scenario.clone() };
+    if u64::from(scenario.runs) * u64::from(sites) > u64::from(MAX_RUNS) {
+        let why = format!("{} runs of {sites} sites", scenario.runs);
+        return Err(SimulateError::value("sites", why, "at most 1000000 trials in all"));
+    }
+    let stage = harness::Stage::new(&site);
+    let new = || Sums::new(&scenario.world.instance, site.plan.patients() * sites);
+    let play = |mut sums: Sums, run: u32| {
+        let parts: Vec<_> = (0..sites).map(|part| stage.play(run * sites + part)).collect();
+        sums.add(&statistics::Run::pooled(&parts));
         tick();
         sums
     };

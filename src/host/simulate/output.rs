@@ -58,6 +58,11 @@ fn rarest(outcome: &Outcome) -> f64 {
     least.unwrap_or(0) as f64 / outcome.summary.runs as f64
 }
 
+/// A cell of CSV.
+fn quoted(text: &str) -> String {
+    if text.contains(',') { format!("\"{text}\"") } else { text.into() }
+}
+
 /// The CSV form.
 #[must_use]
 pub fn csv(shard: &Shard) -> String {
@@ -66,7 +71,7 @@ pub fn csv(shard: &Shard) -> String {
         let (setup, s) = (&outcome.setup, &outcome.summary);
         let some = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
         let cells = [
-            setup.design.clone(),
+            quoted(&setup.design),
             setup.plan.clone(),
             setup.arrivals.clone(),
             setup.delay.clone(),

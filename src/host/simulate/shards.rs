@@ -86,10 +86,11 @@ fn parameters(plan: &Plan) -> String {
 }
 
 impl Setup {
-    fn new(scenario: &Scenario) -> Self {
+    fn new(scenario: &Scenario, sites: u32) -> Self {
         let world = &scenario.world;
+        let name = scenario.name();
         Self {
-            design: scenario.name(),
+            design: if sites > 1 { format!("{name}, {sites} sites") } else { name },
             plan: parameters(&scenario.plan),
             features: scenario.plan.features(),
             patients: scenario.plan.patients(),
@@ -127,11 +128,11 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// The result of these runs.
+    /// The result of these runs; of each scenario the devices it ran on and its sums.
     #[must_use]
-    pub fn new(runs: Range<u32>, results: &[(&Scenario, Sums)]) -> Self {
-        let outcome = |(scenario, sums): &(&Scenario, Sums)| Outcome {
-            setup: Setup::new(scenario),
+    pub fn new(runs: Range<u32>, results: &[(&Scenario, u32, Sums)]) -> Self {
+        let outcome = |(scenario, sites, sums): &(&Scenario, u32, Sums)| Outcome {
+            setup: Setup::new(scenario, *sites),
             summary: sums.summary(),
             sums: sums.clone(),
         };

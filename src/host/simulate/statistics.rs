@@ -40,6 +40,33 @@ pub struct Run {
     pub first_drop: Option<u32>,
 }
 
+impl Run {
+    /// Several trials as one: patients are added, estimates weighted by their precision. An arm
+    /// counts as dropped if it was at the first site.
+    #[must_use]
+    pub fn pooled(parts: &[Self]) -> Self {
+        let features = parts.iter().map(|run| run.features.len()).max().unwrap_or(0);
+        let feature = |j: usize| {
+            let sites = || parts.iter().filter_map(move |run| run.features.get(j));
+            let (mut top, mut weights, mut outcomes) = (0.0, 0.0, 0.0);
+            for estimate in sites().filter_map(|site| site.estimate) {
+                let weight = 1.0 / estimate.deviation.powi(2);
+                (top, weights) = (top + weight * estimate.effect, weights + weight);
+                outcomes += estimate.patients;
+            }
+            let whole = || Estimate::new(top / weights, (1.0 / weights).sqrt(), outcomes);
+            let patients = sites().fold([0; 2], |[a, b], site| {
+                let [zero, one] = site.patients;
+                [a + zero, b + one]
+            });
+            let dropped = sites().next().and_then(|site| site.dropped);
+            FeatureRun { patients, estimate: (weights > 0.0).then(whole), dropped }
+        };
+        let first_drop = parts.first().and_then(|run| run.first_drop);
+        Self { features: (0..features).map(feature).collect(), first_drop }
+    }
+}
+
 /// Sums over runs for one feature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FeatureSums {

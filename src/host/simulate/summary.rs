@@ -62,6 +62,8 @@ pub struct Summary {
     pub overall_coverage: Option<Figure>,
     /// The overall effect: mean width of its intervals.
     pub overall_width: Option<f64>,
+    /// The overall effect: share of its intervals that exclude 0 on the wrong side.
+    pub overall_wrong_side: Option<Figure>,
     /// Every feature by itself.
     pub features: Vec<FeatureSummary>,
 }
@@ -181,6 +183,7 @@ impl Sums {
             overall_excludes_0: Figure::share(whole.excluded, whole.estimates),
             overall_coverage: Figure::share(whole.covered, whole.estimates),
             overall_width: per_run(whole.width as f64 / ERROR),
+            overall_wrong_side: Figure::share(whole.wrong_side, whole.estimates),
             features: each.collect(),
         }
     }

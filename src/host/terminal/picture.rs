@@ -153,7 +153,18 @@ mod tests {
         let trial = TrialId([7; 8]);
         let svg = svg(
             "\"<script>\"",
-            &Effects { trial, enrolled: 9, rows, levels: Vec::new(), overall: None, why: "" },
+            &Effects {
+                trial,
+                enrolled: 9,
+                rows,
+                levels: Vec::new(),
+                overall: None,
+                why: "",
+                file: String::new(),
+                plan: None,
+                looks: None,
+                adjusted: None,
+            },
             None,
         );
         assert!(svg.contains("&lt;a &amp; b&gt;") && !svg.contains("<script>"));

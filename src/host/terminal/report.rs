@@ -31,7 +31,11 @@ use super::picture;
 use super::text;
 use super::trial_file::TrialFile;
 use crate::estimate::Z95;
-use crate::plan::Design;
+use crate::host::boundaries::adjusted::{
+    self, Adjusted, AdjustedRow, Boundary, Looks, Simultaneous,
+};
+use crate::plan::{Design, Plan};
+use crate::trial::Phase;
 use crate::wire::{Hex, Micro, Status, TrialId};
 
 /// Confidence level of every interval.
@@ -86,6 +90,14 @@ pub struct Effects {
     pub overall: Option<Estimate>,
     /// Why fewer outcomes count than patients were enrolled.
     pub why: &'static str,
+    /// Digest of the trial file that the device was provisioned with.
+    pub file: String,
+    /// The plan, if there is a trial file.
+    pub plan: Option<Plan>,
+    /// Looks that a report was due at, if the trial file has a boundary.
+    pub looks: Option<(Boundary, Looks)>,
+    /// Intervals adjusted for several reports or features, if something asks for it.
+    pub adjusted: Option<Adjusted>,
 }
 
 impl Effects {
@@ -121,7 +133,39 @@ impl Effects {
         let every: Vec<&Estimate> = rows.iter().collect();
         let overall = weighted("overall", &every);
         let levels = trial.map_or_else(Vec::new, |trial| by_factor(trial, &rows));
-        Self { trial: report.trial, enrolled: report.assigned, overall, levels, rows, why }
+        let looks = trial.and_then(|trial| {
+            let closed = (status.phase == Phase::Closed).then_some(status.resolved);
+            Some((trial.boundary?, Looks::new(&trial.plan, status.looks, closed)))
+        });
+        let effects = Self {
+            trial: report.trial,
+            enrolled: report.assigned,
+            overall,
+            levels,
+            rows,
+            why,
+            file: Hex(&status.name.file.0).to_string(),
+            plan: trial.map(|trial| trial.plan),
+            looks,
+            adjusted: None,
+        };
+        effects.adjust(None)
+    }
+
+    /// Adjusts the intervals for several reports, if the trial file has a boundary, and for several
+    /// features, if asked to.
+    #[must_use]
+    pub fn adjust(mut self, simultaneous: Option<Simultaneous>) -> Self {
+        let effect = |row: &Estimate| adjusted::Effect {
+            name: row.name.clone(),
+            of_feature: row.feature.is_some(),
+            estimate: row.estimate,
+            error: row.standard_error,
+        };
+        let effects: Vec<adjusted::Effect> = self.all().map(effect).collect();
+        let looks = self.looks.as_ref().map(|(boundary, looks)| (*boundary, looks));
+        self.adjusted = adjusted::adjust(&effects, looks, simultaneous);
+        self
     }
 
     /// All rows: features, levels of factors, overall.
@@ -235,6 +279,12 @@ pub fn table(effects: &Effects, trial: Option<&TrialFile>) -> String {
     if rows.is_empty() {
         text.push_str("no feature has an estimate\n");
     }
+    if let Some(Adjusted { method, rows }) = &effects.adjusted {
+        let _ = writeln!(text, "\n95 % intervals {method}:\n{:<widest$}     low    high", "name");
+        for AdjustedRow { name, low, high, says } in rows {
+            let _ = writeln!(text, "{name:<widest$}  {low:+.3}  {high:+.3}  {says}");
+        }
+    }
     let [zero, one] = trial.map_or(["arm 0", "arm 1"], |trial| {
         let [zero, one] = &trial.arms;
         [zero, one]
@@ -250,15 +300,28 @@ pub fn table(effects: &Effects, trial: Option<&TrialFile>) -> String {
 }
 
 fn csv(effects: &Effects) -> String {
-    let header = "trial,level,feature,name,estimate,standard_error,low,high,outcomes\n".to_owned();
-    effects.all().fold(header, |mut text, row| {
+    let mut header =
+        "trial,level,feature,name,estimate,standard_error,low,high,outcomes".to_owned();
+    if effects.adjusted.is_some() {
+        header += ",adjusted_low,adjusted_high,adjusted";
+    }
+    effects.all().fold(header + "\n", |mut text, row| {
         let Estimate { estimate, standard_error, low, high, outcomes, .. } = row;
         let feature = row.feature.map_or(String::new(), |feature| feature.to_string());
         let (trial, name) = (effects.trial, text::csv(&row.name));
-        let _ = writeln!(
+        let _ = write!(
             text,
             "{trial},{LEVEL},{feature},{name},{estimate:.6},{standard_error:.6},{low:.6},{high:.6},{outcomes}"
         );
+        if let Some(adjusted) = &effects.adjusted {
+            let _ = match adjusted.rows.iter().find(|other| other.name == row.name) {
+                Some(AdjustedRow { low, high, says, .. }) => {
+                    write!(text, ",{low:.6},{high:.6},{says}")
+                }
+                None => write!(text, ",,,"),
+            };
+        }
+        text.push('\n');
         text
     })
 }
@@ -272,9 +335,16 @@ fn json(effects: &Effects, title: &str, report: &Report, verified: Option<bool>)
     };
     let line = serde_json::json!({
         "trial": effects.trial.to_string(), "title": title, "level": LEVEL, "enrolled": effects.enrolled,
+        "file": effects.file, "plan": effects.plan.map(|plan| plan.to_string()), "resolved": report.resolved,
         "outcomes": effects.outcomes(), "why_they_differ": effects.why,
         "rows": effects.rows.iter().map(row).collect::<Vec<_>>(), "factors": effects.levels.iter().map(row).collect::<Vec<_>>(),
         "overall": effects.overall.as_ref().map(row),
+        "adjusted": effects.adjusted.as_ref().map(|adjusted| serde_json::json!({
+            "method": adjusted.method,
+            "rows": adjusted.rows.iter().map(|row| serde_json::json!({
+                "name": row.name, "low": row.low, "high": row.high, "says": row.says,
+            })).collect::<Vec<_>>(),
+        })),
         "mac": Hex(&report.mac).to_string(), "verified": verified,
     });
     format!("{line}\n")

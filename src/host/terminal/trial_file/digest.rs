@@ -13,6 +13,7 @@
 //! question <bytes>:<text>\n
 //! scale <number>\n
 //! label <bytes>:<text>\n          once a label, in order from 0; none without labels
+//! boundary <kind>[ <effect>]\n   only with a boundary; the effect in millionths
 //! ```
 //!
 //! `<bytes>` is the decimal length of the text in UTF-8, so that no text can imitate another line.
@@ -42,6 +43,7 @@ impl TrialFile {
             line("question", &self.question),
             format!("scale {}\n", self.plan.scale()),
             lines("label", labels),
+            self.boundary.map_or(String::new(), |boundary| boundary.canonical()),
         ]
         .concat()
     }
@@ -54,6 +56,10 @@ impl TrialFile {
         let labels = |file: &Self| {
             file.labels.as_ref().map_or_else(|| "none".to_owned(), |labels| list(labels))
         };
+        let boundary = |file: &Self| {
+            let line = file.boundary.map(|boundary| boundary.canonical());
+            line.map_or_else(|| "none".to_owned(), |line| line.trim_end().to_owned())
+        };
         let both = |file: &Self| {
             [
                 ("title", file.title.clone()),
@@ -62,6 +68,7 @@ impl TrialFile {
                 ("question", file.question.clone()),
                 ("scale", file.plan.scale().to_string()),
                 ("labels", labels(file)),
+                ("boundary", boundary(file)),
             ]
         };
         let pairs =

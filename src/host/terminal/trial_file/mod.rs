@@ -9,6 +9,7 @@
 //! | `code` | what patient codes look like, see [`crate::host::terminal::code`]; may be left out | a regular expression |
 //! | `code-check` | check digit of patient codes; may be left out | `"luhn"`, `"damm"` |
 //! | `[plan]` | the keys of [`crate::plan`]; `features` may be left out, it is the number of names | numbers as integers, decimals or `"num/den"` |
+//! | `[boundary]` `kind`, `effect` | critical values for several reports and the planned effect, see [`crate::host::boundaries`]; may be left out | `"obrien-fleming"`, `"pocock"`; -1..=1 |
 //! | `[outcome]` `question` | what is asked about a patient | 1 to 60 characters |
 //! | `[outcome]` `due` | how long after the enrolment the outcome is due; may be left out | as `"14 days"` |
 //! | `[outcome]` `labels` | names of the outcomes 0, 1, ..; without them an outcome is entered as a number | `scale` + 1 different names |
@@ -26,6 +27,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::design::Arm;
+use crate::host::boundaries::adjusted::{Boundary, RawBoundary};
 use crate::host::terminal::code::{CheckDigit, CodeRule};
 use crate::host::terminal::due::Due;
 use crate::host::terminal::factors::{Factors, names};
@@ -61,6 +63,8 @@ pub struct TrialFile {
     pub code: CodeRule,
     /// When the outcome of a patient is due, if the file says so.
     pub due: Option<Due>,
+    /// How intervals are kept valid over several reports, if the file says so.
+    pub boundary: Option<Boundary>,
 }
 
 /// Why a trial file was not taken.
@@ -89,6 +93,7 @@ struct Raw {
     #[serde(rename = "code-check")]
     code_check: Option<CheckDigit>,
     plan: toml::Table,
+    boundary: Option<RawBoundary>,
     outcome: RawOutcome,
 }
 
@@ -172,6 +177,7 @@ impl TrialFile {
             labels: raw.outcome.labels,
             code: CodeRule::new(raw.code, raw.code_check)?,
             due: raw.outcome.due.map(|due| due.parse()).transpose()?,
+            boundary: raw.boundary.map(Boundary::try_from).transpose()?,
         })
     }
 
