@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use equipoise::chance::{Chance, Sampler};
-use equipoise::host::simulate::{Comparator, Instance, Policy, Scenario, sums};
+use equipoise::host::simulate::{Comparator, Delay, Instance, Lost, Policy, Scenario, sums};
 use equipoise::plan::Plan;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -73,11 +73,12 @@ fn main() {
     let one_core = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     let one_core = one_core.unwrap_or_else(|error| panic!("{error}"));
     let designs = ["fixed", "conse", "dp-conse", "interim"].map(|name| (name, scenario(name)));
+    let general = ("interim, general", general());
     let mut loops: Vec<Loop> = vec![
         ("bare loop", Box::new(|| _ = black_box(bare_loop()))),
         ("leanest loop", Box::new(|| _ = black_box(leanest_loop()))),
     ];
-    for (name, scenario) in &designs {
+    for (name, scenario) in designs.iter().chain([&general]) {
         let (mut run, one_core) = (0, &one_core);
         let play = move || {
             run = (run + 1) % RUNS;
@@ -100,12 +101,28 @@ fn main() {
     println!("| | million patients a second, median | best | in bare loops |");
     println!("|---|---|---|---|");
     let bare = times[0].clone();
+    let [.., plain, general] = &times[..] else { return };
+    let general = median(general.iter().zip(plain).map(|(time, plain)| time / plain).collect());
     for ((name, _), times) in loops.iter().zip(times) {
         let ratio = median(times.iter().zip(&bare).map(|(time, bare)| time / bare).collect());
         let speed = |time: f64| f64::from(PATIENTS) / time / 1e6;
         let best = times.iter().copied().fold(f64::INFINITY, f64::min);
         println!("| {name} | {:.0} | {:.0} | {ratio:.2} |", speed(median(times)), speed(best));
     }
+    println!(
+        "\ninterim with delays, losses and graded outcomes: {general:.2} times the plain path"
+    );
+}
+
+/// `interim` with everything that takes the way of the board: graded outcomes that come late or
+/// never.
+fn general() -> Scenario {
+    let text = format!("features={FEATURES} patients={PATIENTS} epsilon=1 scale=10");
+    let plan = Plan::parse(&text).unwrap_or_else(|error| panic!("{error}"));
+    let mut scenario = Scenario::new(plan, Instance::same(FEATURES, 0.35, 0.65), RUNS, 1);
+    scenario.world.delay = Delay { from: 50, to: 200 };
+    scenario.world.lost = Lost([0.1; 2]);
+    scenario
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -316,7 +316,7 @@ fn dossier_is_one_page() {
         "7. What is promised to a patient",
         "8. What the device cannot do",
         "9. How to find every number again",
-        "equipoise simulate --design interim,uniform,fixed",
+        "--design interim,uniform,fixed",
         "one-against",
         "[[scenario]]",
         "url(#plane1)",

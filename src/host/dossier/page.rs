@@ -4,12 +4,13 @@ use crate::prelude::*;
 use std::fmt::Write;
 
 use super::Dossier;
-use crate::host::chart::svg::escape;
+use crate::host::chart::svg::{Svg, escape};
 use crate::host::planner::compare::Yardstick;
 use crate::host::planner::describe::{headline, reproduce, rows};
 use crate::host::planner::search::Effort;
 use crate::host::planner::verdict::{advice, percent};
-use crate::host::simulate::{Figure, SimulateError};
+use crate::host::scenarios::{Cell, Effect};
+use crate::host::simulate::{Figure, SimulateError, Summary};
 use crate::plan::Design;
 
 const STYLE: &str = "\
@@ -29,7 +30,7 @@ td + td { white-space: nowrap; }
 th:first-child, td:first-child, .words td { text-align: left; white-space: normal; }
 thead th { border-bottom: 2px solid #555; }
 thead { display: table-header-group; }
-tr, figure, .verdict { break-inside: avoid; }
+tr, figure, table, .verdict { break-inside: avoid; }
 figure { margin: 1rem 0; }
 figure svg { width: 100%; height: auto; }
 .verdict { border-left: 5px solid #0072B2; background: #f1f6fa; padding: .6rem 1rem; }
@@ -104,7 +105,7 @@ pub(super) fn write(dossier: &Dossier) -> Result<String, SimulateError> {
     );
     body += &format!(
         "<div class=\"verdict\"><p><b>{}</b></p>\n{}</div>\n",
-        escape(&headline(dossier.question, dossier.found)),
+        escape(&headline(dossier.question, dossier.found).replace("+-", "±")),
         paragraph(&advice(dossier.comparison))
     );
     body += &design(dossier);
@@ -217,6 +218,7 @@ fn scenarios(dossier: &Dossier) -> String {
          which any kind of patient without an effect excludes 0, or any kind excludes it on the \
          wrong side.",
     );
+    let _ = write!(text, "<figure>\n{}</figure>\n", picture(&dossier.study.cells));
     let mut names: Vec<&str> = Vec::new();
     for (cell, _) in &dossier.study.cells {
         if !names.contains(&cell.name.as_str()) {
@@ -239,7 +241,7 @@ fn scenarios(dossier: &Dossier) -> String {
         let rows: Vec<Vec<String>> = cells
             .map(|(cell, s)| {
                 let better = match cell.effect {
-                    crate::host::scenarios::Effect::Null => "-".into(),
+                    Effect::Null => "-".into(),
                     _ => percent(1.0 - s.worse_share),
                 };
                 vec![
@@ -257,6 +259,54 @@ fn scenarios(dossier: &Dossier) -> String {
         text += &table(name, &headings, &rows);
     }
     text
+}
+
+const COLOURS: [&str; 3] = ["#0072B2", "#D55E00", "#009E73"];
+
+/// Power with the planned effect, and errors without one, by scenario.
+fn picture(cells: &[(Cell, Summary)]) -> String {
+    let chosen =
+        |(cell, _): &&(Cell, Summary)| matches!(cell.effect, Effect::Null | Effect::Planned);
+    let mut rows: Vec<(String, Vec<(String, Figure)>)> = Vec::new();
+    for (cell, summary) in cells.iter().filter(chosen) {
+        let kind = if cell.effect == Effect::Null { "no effect" } else { "planned effect" };
+        let name = format!("{}, {kind}", cell.name);
+        let Some(power) = summary.excludes_0 else { continue };
+        let point = (cell.scenario.name(), power);
+        match rows.last_mut().filter(|(last, _)| *last == name) {
+            Some((_, points)) => points.push(point),
+            None => rows.push((name, vec![point])),
+        }
+    }
+    let (left, right, top) = (330.0, 860.0, 92.0);
+    let bottom = top + 26.0 * rows.len() as f64;
+    let place = |share: f64| left + share * (right - left);
+    let title = "Intervals that exclude 0, by scenario";
+    let mut svg = Svg::new(900.0, bottom + 40.0, title);
+    svg.headings(title, "a kind of patient, on average over kinds");
+    for tick in [0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 1.0] {
+        svg.line([place(tick), top - 12.0], [place(tick), bottom], "stroke=\"#DDD\"");
+        let number = format!("{:.0} %", 100.0 * tick);
+        svg.text(place(tick), bottom + 18.0, "text-anchor=\"middle\" font-size=\"11\"", &number);
+    }
+    for (place, ((name, _), colour)) in
+        rows.first().map_or(&[][..], |(_, points)| points).iter().zip(COLOURS).enumerate()
+    {
+        let x = left + 150.0 * place as f64;
+        svg.disc([x, 70.0], 5.0, &format!("fill=\"{colour}\""));
+        svg.text(x + 10.0, 74.5, "", name);
+    }
+    for (i, (name, points)) in rows.iter().enumerate() {
+        let y = top + 26.0 * i as f64 + 8.0;
+        svg.text(24.0, y + 4.5, "", name);
+        for ((_, power), colour) in points.iter().zip(COLOURS) {
+            let ends = [power.mean - power.error, power.mean + power.error];
+            let [low, high] = ends.map(|end| place(end.clamp(0.0, 1.0)));
+            svg.line([low, y], [high, y], &format!("stroke=\"{colour}\" stroke-width=\"2\""));
+            svg.disc([place(power.mean), y], 4.5, &format!("fill=\"{colour}\""));
+        }
+    }
+    svg.finish()
 }
 
 fn curves(dossier: &Dossier) -> String {
@@ -356,17 +406,22 @@ fn limits(dossier: &Dossier) -> String {
     heading("8. What the device cannot do") + &list(&items)
 }
 
+/// A command, an option a line, so that no line breaks inside one.
+fn command(text: &str) -> String {
+    format!("<pre>{}</pre>\n", escape(&text.replace(" --", " \\\n    --")))
+}
+
 fn again(dossier: &Dossier) -> Result<String, SimulateError> {
     let mut text = heading("9. How to find every number again");
     text += &paragraph(&format!(
         "Version {} of equipoise; all results are the same to the last digit on any machine. This page:",
         env!("CARGO_PKG_VERSION")
     ));
-    text += &format!("<pre>{}</pre>\n", escape(&dossier.words.command));
+    text += &command(&dossier.words.command);
     text += &paragraph(
         "Section 3, the figures at the planned number of patients (with p1 = p0 for \"without an effect\"):",
     );
-    text += &format!("<pre>{}</pre>\n", escape(&reproduce(dossier.question, dossier.found)?));
+    text += &command(&reproduce(dossier.question, dossier.found)?);
     text += &paragraph(
         "Section 4, with the following file: equipoise simulate --scenarios GRID.toml --csv grid.csv",
     );
