@@ -275,7 +275,7 @@ pub fn chart(over: Over, measured: &[Measured]) -> Chart {
             }
             let bound = theorem_1(&world.instance);
             let on = |x: f64| Point { at: [x, bound * m / x], ..Point::default() };
-            let name = "Theorem 1: below it no design\nfor all instances".to_owned();
+            let name = "Theorem 1: no design is\nbelow on all instances".to_owned();
             let points = vec![on(low), on(high)];
             series.push(Series { name, look: Look::Bound, points });
             Chart {

@@ -3,9 +3,9 @@
 //! * **Over reports**: the trial file names a boundary. At look k the repeated interval is the
 //!   estimate +- c_k standard errors, with the information fraction of a look its planned count
 //!   over the horizon. `interim` weighs early windows more, so its true fractions are larger and
-//!   its looks more alike than that: the intervals are on the safe side. **Efficacy**: the
-//!   repeated interval excludes 0. **Futility**: it excludes the planned effect on the side of 0;
-//!   the trial may go on all the same, as no critical value counts on its stopping (non-binding).
+//!   its looks more alike than that: the intervals are on the safe side. **Efficacy**: the repeated
+//!   interval excludes 0. **Futility**: it excludes the planned effect on the side of 0; the trial
+//!   may go on all the same, as no critical value counts on its stopping (non-binding).
 //! * **Over features**, on request: Bonferroni divides the level by the number of features. Holm
 //!   steps down: features are tested from the largest |z| on, at level a/M, a/(M-1) and so on,
 //!   until one is not rejected. The intervals are Bonferroni's; that of a rejected feature ends at

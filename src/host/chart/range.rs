@@ -68,7 +68,7 @@ pub(super) fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".into();
     }
-    if !(1e-5..1e7).contains(&value.abs()) {
+    if !(2e-5..1e7).contains(&value.abs()) {
         return format!("{value:e}");
     }
     let text = format!("{value:.6}");

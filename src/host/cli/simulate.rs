@@ -225,7 +225,8 @@ pub struct SimulateArgs {
     /// --shard then takes part I of K of its scenarios
     #[arg(long, value_name = "FILE.toml")]
     scenarios: Option<String>,
-    /// Also run every trial on this many devices, each with its part of the patients, and pool them
+    /// Also run every trial on this many devices, each with its part of the patients, and pool
+    /// them
     #[arg(long, value_name = "K", default_value_t = 1, conflicts_with = "scenarios")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     sites: u32,

@@ -1,5 +1,5 @@
-//! One page for a protocol's appendix: the design in plain words, its operating characteristics, and
-//! how to find every number again.
+//! One page for a protocol's appendix: the design in plain words, its operating characteristics,
+//! and how to find every number again.
 //!
 //! The page is a single HTML file without script that loads nothing; pictures are inline SVG. It
 //! prints on A4.

@@ -6,15 +6,15 @@
 //! * **Fixed effect**: the mean weighted by w_i, standard error 1/sqrt(sum w).
 //! * **Q** = sum w_i (y_i - fixed)^2, chi-squared with k-1 degrees of freedom if all sites have the
 //!   same effect; **I2** = max(0, (Q - (k-1))/Q), the share of variation that is not chance.
-//! * **Random effects** (DerSimonian and Laird 1986): tau2 = max(0, (Q - (k-1)) / (sum w - sum w^2 /
-//!   sum w)), weights 1/(s_i^2 + tau2). The interval is that of **Hartung and Knapp** (2001): variance
-//!   max(1, sum w* (y - random)^2 / (k-1)) / sum w*, quantile of Student's law with k-1 degrees of
-//!   freedom. (The 1 is Knapp and Hartung's own limit of 2003: without it sites that happen to agree
-//!   would give an interval of no width.) It exists from two sites on.
+//! * **Random effects** (DerSimonian and Laird 1986): tau2 = max(0, (Q - (k-1)) / (sum w - sum w^2
+//!   / sum w)), weights 1/(s_i^2 + tau2). The interval is that of **Hartung and Knapp** (2001):
+//!   variance max(1, sum w* (y - random)^2 / (k-1)) / sum w*, quantile of Student's law with k-1
+//!   degrees of freedom. (The 1 is Knapp and Hartung's own limit of 2003: without it sites that
+//!   happen to agree would give an interval of no width.) It exists from two sites on.
 //!
 //! # Privacy
-//! Raw outcomes of no site leave it: only its report does, which is private already. A patient is in
-//! one site's report, so pooling is post-processing and costs no further epsilon.
+//! Raw outcomes of no site leave it: only its report does, which is private already. A patient is
+//! in one site's report, so pooling is post-processing and costs no further epsilon.
 //!
 //! # Checks
 //! All reports name the same trial file digest and plan; no trial id is there twice. With the
@@ -179,8 +179,8 @@ mod tests {
         assert!((chi_squared(0.5, 3.0) - 0.081_108_6).abs() < 1e-6);
     }
 
-    /// Three sites by hand: w = 100, 25, 25; fixed 0.2; Q = 100 * 0.1^2 + 25 * 0.2^2 + 25 * 0.2^2 = 3;
-    /// tau2 = (3 - 2)/(150 - 11250/150) = 1/75; I2 = 1/3.
+    /// Three sites by hand: w = 100, 25, 25; fixed 0.2; Q = 100 * 0.1^2 + 25 * 0.2^2 + 25 * 0.2^2 =
+    /// 3; tau2 = (3 - 2)/(150 - 11250/150) = 1/75; I2 = 1/3.
     #[test]
     fn three_sites_by_hand() {
         let part = |estimate, error| Part { site: String::new(), estimate, error };

@@ -12,8 +12,8 @@
 //! | `[[scenario]]` | `name`, and keys of `[plan]` and `[world]` that it changes | one scenario, `base` |
 //!
 //! A value of `[plan]`, `[world]` or a `[[scenario]]` may be a list: every combination is a
-//! scenario, in the order of the file, the last list fastest. Effects: `no-effect` is none, `half` is
-//! half the planned one, `reversed` its opposite, `one-against` reverses it in feature 0 alone.
+//! scenario, in the order of the file, the last list fastest. Effects: `no-effect` is none, `half`
+//! is half the planned one, `reversed` its opposite, `one-against` reverses it in feature 0 alone.
 //!
 //! Run i of every scenario has the same seed, so scenarios that differ in the effect or the design
 //! see the same patients.

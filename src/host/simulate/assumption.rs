@@ -2,8 +2,8 @@
 //!
 //! 1. There are constants C1, C2 > 1 with C1 < f_j(n) / f_j(n/2) < C2 for every feature j: about as
 //!    many patients of it come in the second half as in the first. Any finite sequence in which
-//!    every feature comes in both halves has such constants, so a line must be drawn: 4/3 and 4,
-//!    a second half with between a third and three times the patients of the first.
+//!    every feature comes in both halves has such constants, so a line must be drawn: 4/3 and 4, a
+//!    second half with between a third and three times the patients of the first.
 //! 2. f_min(n) is at least of the order of ln n. Here: at least ln n.
 //!
 //! A feature that breaks it may be measured badly, and designs that look at half may decide for it
