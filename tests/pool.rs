@@ -1,7 +1,6 @@
 //! Reports of several devices, pooled; and reports with boundaries.
 
 #[path = "common/ward.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
 mod ward;
 
 use std::process::Command;
@@ -18,7 +17,11 @@ fn site(ward: &Ward, out: &str, seed: u64) {
     for number in 1..=40u64 {
         let kind = (number % 2).to_string();
         let assigned = json(&ward.good(&["assign", &format!("P-{number}"), &kind, "--json"]));
-        let y = if (number * seed) % 3 == 0 { assigned["arm"].to_string() } else { "1".into() };
+        let y = if (number * seed).is_multiple_of(3) {
+            assigned["arm"].to_string()
+        } else {
+            "1".into()
+        };
         ward.good(&["outcome", &format!("P-{number}"), &y]);
     }
     if json(&ward.good(&["status", "--json"]))["state"] == "running" {
@@ -120,7 +123,8 @@ fn sites_lose_little_against_one_device() {
     assert_eq!(rows.len(), 5, "{text}");
     let at = rows[0].iter().position(|name| *name == "mse").unwrap();
     // The name of the pooled ones has a comma, inside quotes.
-    let mse = |row: usize| rows[row][at + usize::from(row % 2 == 0)].parse::<f64>().unwrap();
+    let mse =
+        |row: usize| rows[row][at + usize::from(row.is_multiple_of(2))].parse::<f64>().unwrap();
     assert!(rows[2].join(",").starts_with("\"interim, 4 sites\""), "{text}");
     let (interim, uniform) = (mse(2) / mse(1), mse(4) / mse(3));
     println!("MSE of 4 sites over one: interim {interim:.3}, uniform {uniform:.3}");
