@@ -2,6 +2,10 @@
 """A small terminal: enrols a patient and hands over an outcome, with retries and checksums.
 
 usage: client.py PORT FEATURE [OUTCOME]
+       client.py PORT replace PATIENT COUNT
+
+In a blinded trial the device answers with a kit number; `replace` asks for another kit of the same arm, COUNT is 1
+for the first replacement of this patient, and a repeat gives the same kit.
 
 Written from docs/wire.md alone; needs pyserial. Before a request is sent, it is on disk with the trial's id, in the
 file `equipoise.pending` of the current folder. A run that finds one there, because an earlier run died or got no
@@ -52,13 +56,13 @@ def send(port, trial, request):
         file.flush()
         os.fsync(file.fileno())
     patient = request.split()[1]
-    answer = ask(port, request, f"ARM {patient} ", f"OK {patient}")
+    answer = ask(port, request, f"ARM {patient} ", f"KIT {patient} ", f"OK {patient}")
     os.remove(PENDING)
     print(answer)
     return answer
 
 
-def main(path, feature, outcome=None):
+def main(path, feature, outcome=None, count=None):
     port = serial.Serial(path, 115200, timeout=2.5)
     hello = ask(port, "HELLO", "HELLO ").split()
     if hello[:3] != ["HELLO", "equipoise", "2"] or hello[4] != "running":
@@ -72,10 +76,13 @@ def main(path, feature, outcome=None):
         print(f"repeating {request}")
         send(port, trial, request)
         return
+    if feature == "replace":
+        send(port, trial, f"REPLACE {outcome} {count}")
+        return
     status = dict(word.split("=") for word in ask(port, "STATUS", "STATUS ").split()[1:])
     patient = int(status["assigned"]) + 1
-    arm = send(port, trial, f"ASSIGN {patient} {feature} {secrets.token_hex(4)}")
-    if arm.startswith("ARM") and outcome is not None:
+    given = send(port, trial, f"ASSIGN {patient} {feature} {secrets.token_hex(4)}")
+    if given.startswith(("ARM", "KIT")) and outcome is not None:
         send(port, trial, f"OUTCOME {patient} {outcome}")
 
 

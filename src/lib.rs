@@ -15,6 +15,7 @@
 //! | [`trial`] | the state machine: assign, outcome, look, close | [`trial::Trial`] |
 //! | [`estimate`] | effect and interval, from what is already noisy | [`estimate::Estimate`] |
 //! | [`wire`] | grammar of requests and replies, checksum, framing | [`wire::Request`], [`wire::Reply`] |
+//! | [`kits`] | kit numbers of blinded trials | [`kits::number`] |
 //! | [`journal`] | durable state on NOR flash | [`journal::Journal`] |
 //! | [`device`] | the whole device, bytes in and bytes out | [`device::Device::handle_line`] |
 //! | `board` | the boards; the only `unsafe` code; firmware builds only | |
@@ -71,6 +72,7 @@ pub mod design;
 pub mod device;
 pub mod estimate;
 pub mod journal;
+pub mod kits;
 pub mod noise;
 pub mod plan;
 pub mod ratio;

@@ -23,6 +23,7 @@ use equipoise::host::terminal::client::{Client, Source};
 use equipoise::host::terminal::failure::Failure;
 use equipoise::host::terminal::link::{Link, LinkError};
 use equipoise::host::terminal::log::{self, Event, NoteKind};
+use equipoise::host::terminal::register::Treatment;
 use equipoise::host::terminal::trial_file::TrialFile;
 use equipoise::plan::Design;
 use equipoise::trial::Phase;
@@ -106,6 +107,7 @@ impl Device {
                 next_look: NextLook::After(2000),
                 spent: Micro(1_000_000),
                 left: Micro(99_000_000),
+                kits: None,
             }),
             Request::Assign { patient, tag, .. } => {
                 let last = self.patients.last().copied();

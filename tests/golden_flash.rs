@@ -24,7 +24,7 @@ use equipoise::wire::Request;
 const PAGES: usize = 64;
 /// The journal's format in images of other state versions.
 const JOURNALS: [(u8, u8); 1] = [(1, 2)];
-const DESIGNS: [&str; 3] = ["interim", "uniform", "dp-conse"];
+const DESIGNS: [&str; 4] = ["interim", "uniform", "dp-conse", "blinded"];
 
 type Board = Device<Box<DeviceState>, Flash, Repeatable>;
 
@@ -50,13 +50,14 @@ fn trial(design: &str) -> Flash {
     let flash = Flash(Rc::new(RefCell::new(StrictFlash::new(PAGES, 0xFF))));
     let mut board = board(&flash, 1);
     assert_eq!(ask(&mut board, &Request::Key(KEY).to_string()), "OK");
+    let design = if design == "blinded" { "interim kits=30" } else { design };
     let plan =
         format!("PLAN design={design} features=3 patients=20 epsilon=1 file=0011223344556677");
     let planned = order(KEY, &plan, |line| ask(&mut board, line));
     assert!(planned.starts_with("OK trial="), "{planned}");
     for patient in 1..=14 {
         let arm = ask(&mut board, &format!("ASSIGN {patient} {} {patient:08x}", patient % 3));
-        assert!(arm.starts_with("ARM "), "{arm}");
+        assert!(arm.starts_with("ARM ") || arm.starts_with("KIT "), "{arm}");
         let resolved = match patient {
             9 | 12.. => continue,
             4 | 8 => format!("LOST {patient}"),
@@ -158,6 +159,6 @@ fn present_images_are_read_and_continued() {
 fn goes_on(flash: &Flash, answers: &str) {
     assert_eq!(dialogue(flash), answers);
     let next = ask(&mut board(flash, 3), "ASSIGN 15 2 0000000f");
-    assert!(next.starts_with("ARM 15 "), "{next}");
+    assert!(next.starts_with("ARM 15 ") || next.starts_with("KIT 15 "), "{next}");
     assert_eq!(flash.0.borrow().misuse(), None);
 }

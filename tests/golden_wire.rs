@@ -7,7 +7,7 @@ use equipoise::design::Arm;
 use equipoise::device::auth::CustodianKey;
 use equipoise::device::report::ReportMac;
 use equipoise::plan::{Design, Plan, Ratio};
-use equipoise::trial::Phase;
+use equipoise::trial::{NoKit, Phase};
 use equipoise::wire::{
     Claim, FileDigest, Hello, ImageHash, LINE_LIMIT, Lock, Micro, NextLook, Refusal, Reply,
     Request, Restart, Row, State, Status, Stored, Tag, TrialId, TrialName, Word, checksum,
@@ -50,6 +50,7 @@ fn requests_are_these_bytes() {
         ),
         (Request::Outcome { patient: 12, y: 65_535 }, "OUTCOME 12 65535*B9C6\n"),
         (Request::Lost { patient: 12 }, "LOST 12*3303\n"),
+        (Request::Replace { patient: 57, count: 3 }, "REPLACE 57 3*EC1A\n"),
         (Request::Report, "REPORT*F1F0\n"),
         (Request::Challenge, "AUTH*2261\n"),
         (
@@ -64,6 +65,14 @@ fn requests_are_these_bytes() {
             Request::Plan { plan: small, file: FILE },
             "PLAN design=interim features=10 patients=20000 scale=1 alpha=1/4 epsilon=1 beta=1/20 reports=0 \
              file=0011223344556677*C6DA\n",
+        ),
+        (
+            Request::Plan {
+                plan: plan("design=uniform features=2 patients=100 epsilon=1 kits=110 close=auto"),
+                file: FileDigest::NONE,
+            },
+            "PLAN design=uniform features=2 patients=100 scale=1 alpha=1/4 epsilon=1 beta=1/20 reports=0 close=auto \
+             kits=110*7659\n",
         ),
         (Request::Close, "CLOSE*BD09\n"),
         (Request::Erase, "ERASE*D270\n"),
@@ -176,6 +185,7 @@ fn replies_are_these_bytes() {
                 next_look: NextLook::After(1525),
                 spent: Micro(1_000_000),
                 left: Micro(99_000_000),
+                kits: None,
             }),
             "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=20000 assigned=57 resolved=54 \
              waiting=3 capacity=128 phase=explore looks=0 next-look=1525 spent=1.000000 left=99.000000*58BB\n",
@@ -194,6 +204,7 @@ fn replies_are_these_bytes() {
                 next_look: NextLook::AtClose,
                 spent: Micro(100_000_000),
                 left: Micro(0),
+                kits: None,
             }),
             "STATUS trial=0123456789abcdef file=0011223344556677 design=dp-conse n=10000000 assigned=10000000 \
              resolved=9934465 waiting=65535 capacity=65535 phase=measure looks=255 next-look=close spent=100.000000 \
@@ -213,10 +224,32 @@ fn replies_are_these_bytes() {
                 next_look: NextLook::None,
                 spent: Micro(333_334),
                 left: Micro(99_666_666),
+                kits: None,
             }),
             "STATUS trial=0123456789abcdef file=0000000000000000 design=interim n=20 assigned=20 resolved=20 waiting=0 \
              capacity=128 phase=closed looks=2 next-look=none spent=0.333334 left=99.666666*8333\n",
         ),
+        (
+            Reply::Status(Status {
+                name: NAME,
+                design: Design::Interim,
+                patients: 20,
+                assigned: 7,
+                resolved: 5,
+                waiting: 2,
+                capacity: 256,
+                phase: Phase::Explore,
+                looks: 0,
+                next_look: NextLook::After(10),
+                spent: Micro(1_000_000),
+                left: Micro(99_000_000),
+                kits: Some((30, 3)),
+            }),
+            "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=20 assigned=7 resolved=5 waiting=2 \
+             capacity=256 phase=explore looks=0 next-look=10 spent=1.000000 left=99.000000 kits=30 replaced=3*69E9\n",
+        ),
+        (Reply::Kit { patient: 57, kit: 1 }, "KIT 57 1*69ED\n"),
+        (Reply::Kit { patient: 1_048_576, kit: 2_097_152 }, "KIT 1048576 2097152*909A\n"),
         (Reply::Arm { patient: 57, arm: Arm::Zero }, "ARM 57 0*C682\n"),
         (Reply::Arm { patient: 10_000_000, arm: Arm::One }, "ARM 10000000 1*9E12\n"),
         (Reply::Recorded { patient: 57 }, "OK 57*2F0C\n"),
@@ -317,7 +350,7 @@ fn refusals_are_these_bytes() {
         ),
         (
             wrong(b"HELO"),
-            "ERR syntax got=HELO allowed HELLO STATUS ASSIGN OUTCOME LOST REPORT AUTH KEY PLAN CLOSE ERASE*B85C\n",
+            "ERR syntax got=HELO allowed HELLO STATUS ASSIGN REPLACE OUTCOME LOST REPORT AUTH KEY PLAN CLOSE ERASE*49CB\n",
         ),
         (wrong(b"REPORT now"), "ERR syntax got=now allowed a verb alone*46B1\n"),
         (
@@ -329,6 +362,7 @@ fn refusals_are_these_bytes() {
             "ERR syntax got=x?? allowed ASSIGN <k> <feature> [tag of 8 hex digits]*3AAD\n",
         ),
         (wrong(b"OUTCOME 1"), "ERR syntax got=nothing allowed OUTCOME <k> <y>*9996\n"),
+        (wrong(b"REPLACE 1"), "ERR syntax got=nothing allowed REPLACE <k> <r>*A3DA\n"),
         (wrong(b"LOST 4294967296"), "ERR syntax got=4294967296 allowed LOST <k>*1EBD\n"),
         (
             wrong(b"AUTH 00"),
@@ -372,6 +406,24 @@ fn refusals_are_these_bytes() {
         (
             Refusal::Waiting { capacity: 128 },
             "ERR full waiting=128 send OUTCOME or LOST first*436E\n",
+        ),
+        (
+            wrong(b"PLAN features=1 patients=20 epsilon=1 kits=19"),
+            "ERR range kits=19 patients=20 allowed kits=0, or 20..=1048576*579A\n",
+        ),
+        (
+            wrong(b"PLAN features=1 patients=20 epsilon=1 kits=1048577"),
+            "ERR range kits=1048577 allowed 0, or patients..=1048576*12B8\n",
+        ),
+        (Refusal::Kits(NoKit::Open, 0), "ERR kits kits=0 the trial is not blinded*5AB9\n"),
+        (Refusal::Kits(NoKit::Resolved, 57), "ERR kits patient=57 is resolved*1866\n"),
+        (
+            Refusal::Kits(NoKit::Most, 57),
+            "ERR kits patient=57 has had 3 replacements, the most allowed*5480\n",
+        ),
+        (
+            Refusal::Kits(NoKit::Reserve, 10),
+            "ERR kits replaced=10 the kits left are for patients to come*EC66\n",
         ),
         (Refusal::Early, "ERR early no estimate yet*E58C\n"),
         (Refusal::Closed, "ERR closed*66B1\n"),

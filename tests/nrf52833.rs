@@ -2,6 +2,8 @@
 //! `tests/nrf52833/chip.py`. Started by `cargo xtask test`, which builds the images and installs
 //! the engine; without them these tests fail.
 
+#[path = "nrf52833/blinded.rs"]
+mod blinded;
 #[path = "nrf52833/board.rs"]
 mod board;
 #[path = "nrf52833/line.rs"]

@@ -324,6 +324,7 @@ fn random_plan(
         epsilon: Ratio::new(num, den).unwrap(),
         beta: Ratio::new(1, 20).unwrap(),
         reports: 0,
+        kits: 0,
         close: Close::Custodian,
     })
     .unwrap()

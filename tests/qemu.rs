@@ -4,6 +4,8 @@
 
 #[path = "qemu/bedside.rs"]
 mod bedside;
+#[path = "qemu/blinded.rs"]
+mod blinded;
 #[path = "qemu/cycles.rs"]
 mod cycles;
 #[path = "../xtask/src/elf.rs"]

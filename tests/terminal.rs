@@ -9,7 +9,7 @@ use equipoise::design::Arm;
 use equipoise::host::terminal::bedside::Recorded;
 use equipoise::host::terminal::log::NoteKind;
 use equipoise::host::terminal::orders::Record;
-use equipoise::host::terminal::register::Patient;
+use equipoise::host::terminal::register::{Patient, Treatment};
 use equipoise::host::terminal::screen::view::view;
 use equipoise::host::terminal::screen::{Model, News, Order, Scene};
 use equipoise::host::terminal::trial_file::TrialFile;
@@ -40,12 +40,13 @@ fn status() -> Status {
         next_look: NextLook::After(2000),
         spent: Micro(1_000_000),
         left: Micro(99_000_000),
+        kits: None,
     }
 }
 
 fn patient(code: &str, number: u32, since: &str) -> Patient {
     let (code, since, operator) = (code.to_owned(), since.parse().unwrap(), "nurse".to_owned());
-    Patient { code, number, feature: 2, arm: Arm::One, since, operator }
+    Patient { code, number, feature: 2, given: Treatment::Arm(Arm::One), since, operator }
 }
 
 fn working_model() -> Model {

@@ -15,9 +15,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use cuts::{Tally, every_cut, tears};
 use desk::{Desk, KEY};
 use equipoise::device::DeviceState;
+use equipoise::device::auth::CustodianKey;
 use equipoise::journal::{Journal, Parts};
+use equipoise::kits::origin;
 use equipoise::testkit::strict_flash::{StrictFlash, Tear};
-use equipoise::wire::Request;
+use equipoise::wire::{FileDigest, Request};
 use rayon::prelude::*;
 
 /// What a terminal asks of a device, or power-up.
@@ -67,12 +69,13 @@ impl Act {
                 String::new()
             }
             Ward(first, last) => {
+                let mut given = Vec::new();
                 for patient in first..=last {
-                    desk.assign(patient, patient % 2);
+                    given.push(desk.assign(patient, patient % 2));
                     desk.run_until_idle();
                     assert_eq!(desk.ask(&format!("OUTCOME {patient} 1")), format!("OK {patient}"));
                 }
-                String::new()
+                given.join("\n")
             }
         };
         let expected = match self {
@@ -103,8 +106,26 @@ fn counts(desk: &mut Desk) -> String {
     desk.ask("STATUS").split_once(" file=").map(|(_, counts)| counts.to_owned()).unwrap_or_default()
 }
 
+/// Whether the kits of these answers are the next ones of their arms, each once.
+fn kits_are_in_order(answers: &[String], kits: u32) -> bool {
+    let key = CustodianKey::new(KEY).kit_key(FileDigest::NONE, kits);
+    let lines = answers.iter().flat_map(|answer| answer.lines());
+    let given = lines.filter_map(|line| line.strip_prefix("KIT ")?.split_once(' '));
+    let mut next = [0, 0];
+    given.map(|(_, kit)| origin(&key, kits, kit.parse().unwrap()).unwrap()).all(|(arm, index)| {
+        let expected = next[arm.index()];
+        next[arm.index()] += 1;
+        index == expected
+    })
+}
+
 /// Runs a trial through the device's line, with the power cut everywhere.
 fn trial_survives(name: &str, acts: &[Act]) {
+    let kits = acts.iter().find_map(|act| match act {
+        Order(plan, _) => plan.split_once(" kits=")?.1.parse().ok(),
+        _ => None,
+    });
+    let kits: u32 = kits.unwrap_or(0);
     let tally = Tally::default();
     let mut desk = Desk::blank(SEED);
     let mut states = vec![durable(&desk.flash).unwrap()];
@@ -149,8 +170,13 @@ fn trial_survives(name: &str, acts: &[Act]) {
             {
                 lose("another answer to a repeat");
             }
+            let mut given = answers[..failed].to_vec();
+            given.push(retried);
             for act in &acts[failed + 1..] {
-                act.perform(&mut desk).unwrap();
+                given.push(act.perform(&mut desk).unwrap());
+            }
+            if !kits_are_in_order(&given, kits) {
+                lose("a kit was given twice, or skipped");
             }
             if counts(&mut desk) != status {
                 lose("another end");
@@ -223,6 +249,19 @@ trials! {
         Ask("ASSIGN 191 0 00000001", "ARM 191 "), Ask("OUTCOME 191 1", "OK 191"), Ask("ASSIGN 192 1 00000002", "ARM 192 "), Idle,
         Ward(193, 199), Ask("ASSIGN 200 0 00000003", "ARM 200 "), Idle, Ask("OUTCOME 192 0", "OK 192"),
         Ask("ASSIGN 201 1 00000004", "ARM 201 "), Ask("LOST 200", "OK 200"), Idle, Ask("OUTCOME 201 1", "OK 201"),
+    ];
+    a_blinded_trial_with_replacements_survives: [
+        Act::Key, Order("PLAN features=2 patients=8 epsilon=1 kits=14", "OK trial="),
+        Ask("ASSIGN 1 0 00000001", "KIT 1 "), Ask("REPLACE 1 1", "KIT 1 "), Ask("ASSIGN 2 1 00000002", "KIT 2 "),
+        Ask("REPLACE 1 2", "KIT 1 "), Ask("OUTCOME 2 1", "OK 2"), Ask("ASSIGN 3 0 00000003", "KIT 3 "), Idle,
+        Ask("REPLACE 3 1", "KIT 3 "), Ask("LOST 3", "OK 3"), Ask("ASSIGN 4 1 00000004", "KIT 4 "), Idle,
+        Ask("ASSIGN 5 1 00000005", "KIT 5 "), Ask("OUTCOME 1 0", "OK 1"), Ask("REPLACE 5 1", "KIT 5 "),
+        Ask("OUTCOME 5 1", "OK 5"), Idle, Order("CLOSE", "OK"),
+    ];
+    a_blinded_trial_that_filled_the_flash_survives: [
+        Act::Key, Order("PLAN features=2 patients=400 epsilon=1 kits=500", "OK trial="), Ward(1, 150),
+        Ask("ASSIGN 151 0 00000001", "KIT 151 "), Ask("REPLACE 151 1", "KIT 151 "), Ask("OUTCOME 151 1", "OK 151"),
+        Ask("ASSIGN 152 1 00000002", "KIT 152 "), Idle, Ask("REPLACE 152 1", "KIT 152 "), Ask("REPLACE 152 2", "KIT 152 "),
     ];
     the_paper_s_design_survives: [
         Act::Key, Order("PLAN design=dp-conse features=2 patients=4 epsilon=1", "OK trial="),

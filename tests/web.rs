@@ -268,3 +268,45 @@ fn listen_elsewhere_is_refused() {
     assert_eq!(done.code, 2, "{done:?}");
     assert!(done.err.contains("unencrypted") && done.err.contains("ssh -L"), "{done:?}");
 }
+
+/// In a blinded trial the page gets labels of kits with one sign for all, replacements included,
+/// and no name of an arm.
+#[test]
+fn a_blinded_page_learns_no_arm() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[
+        ("title = ", "blinded = true\ntitle = "),
+        ("\"Usual care\", \"Early walking\"", "\"Placebo\", \"Verumin\""),
+        ("patients = 4000", "patients = 40\nkits = 50"),
+        ("[outcome]", "[kits]\nprefix = \"K-\"\ncheck = \"damm\"\n\n[outcome]"),
+    ]);
+    let page = Page::serve(&ward, &[]);
+    let visitor = Visitor::enter(&page);
+    let mut seen = Vec::new();
+    for number in 1..=8 {
+        let enrolled = visitor.order(2 * number, &enrol(&format!("P-{number}")));
+        let first = enrolled["patient"]["arm"].clone();
+        assert!(first["name"].as_str().is_some_and(|name| name.starts_with("K-")), "{enrolled}");
+        let replace = json!({ "order": "replace", "patient": number });
+        let other = visitor.order(2 * number + 1, &replace);
+        assert_eq!((&first["sign"], &other["patient"]["arm"]["sign"]), (&2.into(), &2.into()));
+        assert_ne!(other["patient"]["arm"]["name"], first["name"]);
+        seen.extend([enrolled, other]);
+    }
+    let state = visitor.wait(|state| state["up"] == true);
+    assert_eq!(state["blinded"], true);
+    seen.extend([state, visitor.order(90, &json!({ "order": "find", "code": "P-3" }))]);
+    for file in ["", "app.js"] {
+        let text = visitor.ask(&format!("GET {}{file}", visitor.folder), &[], b"").body;
+        seen.push(text.into());
+    }
+    for answer in seen {
+        let text = answer.to_string();
+        assert!(!text.contains("Placebo") && !text.contains("Verumin"), "{text}");
+    }
+    let log = std::fs::read_to_string(ward.file("ward.jsonl")).unwrap();
+    assert_eq!(log.matches("\"event\":\"kit\"").count(), 8, "{log}");
+    assert_eq!(log.matches("\"event\":\"replaced\"").count(), 8, "{log}");
+    assert!(!log.contains("Placebo") && !log.contains("Verumin") && !log.contains("\"arm\""));
+}

@@ -5,13 +5,15 @@
 mod desk;
 
 use desk::{Desk, KEY, sealed};
+use equipoise::design::Arm;
 use equipoise::device::auth::{CustodianKey, WRONG_PROOFS};
 use equipoise::device::custodian::LIFETIME_BUDGET;
 use equipoise::device::report::ReportMac;
+use equipoise::kits::number;
 use equipoise::plan::{Key, Plan};
 use equipoise::wire::{
-    Hex, LINE_LIMIT, NONCE_SECONDS, PROTOCOL, Reply, Request, TrialId, TrialName, Word, checksum,
-    unhex,
+    FileDigest, Hex, LINE_LIMIT, NONCE_SECONDS, PROTOCOL, Reply, Request, TrialId, TrialName, Word,
+    checksum, unhex,
 };
 
 const DOCUMENT: &str = include_str!("../docs/wire.md");
@@ -74,8 +76,7 @@ fn proofs_are_right() {
 fn the_report_mac_is_right() {
     for block in blocks("mac") {
         let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-        let (id, file) =
-            (TrialId(bytes(field("TRIAL "))), equipoise::wire::FileDigest(bytes(field("FILE "))));
+        let (id, file) = (TrialId(bytes(field("TRIAL "))), FileDigest(bytes(field("FILE "))));
         let plan = Plan::parse(field("PLAN ")).unwrap();
         assert_eq!(plan.to_string(), field("PLAN "), "canonical");
         let key = CustodianKey::new(bytes(field("key "))).report_key();
@@ -95,6 +96,25 @@ fn the_report_mac_is_right() {
         let mac = mac.finish(rows, count("assigned="), count("resolved="));
         assert_eq!(Hex(&mac).to_string(), field("mac "));
         assert!(DOCUMENT.contains(&format!("mac={}*", Hex(&mac))), "the END line has this MAC");
+    }
+}
+
+/// The kit numbers of each `kits` block.
+#[test]
+fn kit_numbers_are_those_of_the_code() {
+    for block in blocks("kits") {
+        let value = |name: &str| {
+            let line = block.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            line.trim().to_owned()
+        };
+        let kits: u32 = value("kits").parse().unwrap();
+        let key = CustodianKey::new(bytes(&value("key")))
+            .kit_key(FileDigest(bytes(&value("file"))), kits);
+        for (arm, name) in Arm::BOTH.into_iter().zip(["arm0", "arm1"]) {
+            let numbers: Vec<String> =
+                (0..kits).map(|i| number(&key, kits, arm, i).to_string()).collect();
+            assert_eq!(numbers.join(" "), value(name));
+        }
     }
 }
 

@@ -17,6 +17,8 @@ pub const DARK: u32 = 0;
 pub const ARM_0: u32 = picture([0b01110, 0b10001, 0b10001, 0b10001, 0b01110]);
 /// Arm 1: a bar.
 pub const ARM_1: u32 = picture([0b00100, 0b01100, 0b00100, 0b00100, 0b01110]);
+/// A kit was given, of whichever arm: a box.
+pub const KIT: u32 = picture([0b11111, 0b10001, 0b10101, 0b10001, 0b11111]);
 /// The heartbeat, in the middle.
 pub const HEART: u32 = picture([0, 0, 0b00100, 0, 0]);
 /// A cross: the device is in `fault` or holds the state of another firmware, and assigns nobody.
@@ -34,34 +36,39 @@ const fn mirror(row: u8) -> u32 {
 
 /// Ticks of [`super::main_loop::TICK_MICROSECONDS`] in a second: the heart beats once in so many.
 const SECOND: u32 = 1_000_000 / super::main_loop::TICK_MICROSECONDS;
-/// How long an arm is shown.
-const ARM_SHOWN: u32 = 10 * SECOND;
+/// How long an arm or a kit is shown.
+const GIVEN_SHOWN: u32 = 10 * SECOND;
 
-/// Which picture is shown: the arm just given, else a heartbeat, or a cross in `fault`.
+/// Which picture is shown: the arm or kit just given, else a heartbeat, or a cross in `fault`.
 #[derive(Debug, Default)]
 pub struct Display {
-    arm: Option<Arm>,
+    /// The picture of what was given; dark if it is over.
+    given: u32,
     ticks: u32,
 }
 
 impl Display {
     /// A patient was given this arm.
     pub const fn show_arm(&mut self, arm: Arm) {
-        *self = Self { arm: Some(arm), ticks: 0 };
+        *self = Self { given: arm.of([ARM_0, ARM_1]), ticks: 0 };
+    }
+
+    /// A patient was given a kit.
+    pub const fn show_kit(&mut self) {
+        *self = Self { given: KIT, ticks: 0 };
     }
 
     /// The picture of the next tick.
     pub fn tick(&mut self, state: State) -> u32 {
         self.ticks = self.ticks.wrapping_add(1);
-        match self.arm {
-            _ if matches!(state, State::Fault | State::Foreign) => FAULT,
-            Some(Arm::Zero) if self.ticks < ARM_SHOWN => ARM_0,
-            Some(Arm::One) if self.ticks < ARM_SHOWN => ARM_1,
-            _ => {
-                self.arm = None;
-                if self.ticks % SECOND < SECOND / 8 { HEART } else { DARK }
-            }
+        if matches!(state, State::Fault | State::Foreign) {
+            return FAULT;
         }
+        if self.given != DARK && self.ticks < GIVEN_SHOWN {
+            return self.given;
+        }
+        self.given = DARK;
+        if self.ticks % SECOND < SECOND / 8 { HEART } else { DARK }
     }
 }
 
@@ -110,9 +117,12 @@ mod tests {
     #[test]
     fn arm_shows_ten_seconds_then_heartbeat() {
         let mut display = Display::default();
-        for (arm, picture) in [(Arm::Zero, ARM_0), (Arm::One, ARM_1)] {
-            display.show_arm(arm);
-            for _ in 1..ARM_SHOWN {
+        for (arm, picture) in [(Some(Arm::Zero), ARM_0), (Some(Arm::One), ARM_1), (None, KIT)] {
+            match arm {
+                Some(arm) => display.show_arm(arm),
+                None => display.show_kit(),
+            }
+            for _ in 1..GIVEN_SHOWN {
                 assert_eq!(display.tick(State::Running), picture);
             }
             let second: Vec<u32> = (0..SECOND).map(|_| display.tick(State::Running)).collect();

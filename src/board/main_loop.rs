@@ -17,6 +17,11 @@
 //!   the look that needs them, each padded to a multiple of [`DRAW_MICROSECONDS`]; the next request
 //!   waits for their end.
 //!
+//! * The kits of a blinded trial are computed ahead, between requests, in pieces whose time depends
+//!   on nothing. A request that needs a kit before both arms' are ready finishes them first and is
+//!   answered late, at a multiple of [`REPLY_MICROSECONDS`] that depends on when requests came. On
+//!   the v1 a kit takes about 0.3 s, both, after power-up, twice that.
+//!
 //! # Flash and the serial line
 //! A page erase stops the processor for longer than the UART can hold bytes. So flash is written
 //! and erased only between a request and its reply, when the terminal is waiting and no byte can
@@ -39,6 +44,9 @@ pub const REPLY_MICROSECONDS: u32 = 20_000;
 pub const DRAW_MICROSECONDS: u32 = 4_000;
 /// How often the LEDs are refreshed.
 pub const TICK_MICROSECONDS: u32 = 4_000;
+
+/// Pieces of work on the next kits between two looks at the serial line: below a tick on the v1.
+const KIT_PIECES: u32 = 3;
 
 /// How often the device is told that time passes.
 const SECOND_MICROSECONDS: u32 = 1_000_000;
@@ -98,7 +106,9 @@ pub fn run<B: Board, const M: usize, const U: usize>(parts: Parts<B, M, U>) -> !
         }
         if !is_ready(&mut receiver) {
             screen.show(display.tick(device.state()));
-            clock.sleep(|| is_ready(&mut receiver));
+            if !prepare_kits::<B, M, U>(&mut device) {
+                clock.sleep(|| is_ready(&mut receiver));
+            }
         }
     }
 }
@@ -143,6 +153,7 @@ fn answer<B: Board, const M: usize, const U: usize>(
         let Ok(()) = sender.write_all(line);
         match reply {
             Reply::Arm { arm, .. } => display.show_arm(*arm),
+            Reply::Kit { .. } => display.show_kit(),
             Reply::Refused(_refusal) => {
                 log!("refused: {}", _refusal.word().name());
             }
@@ -189,6 +200,12 @@ fn draw_ahead<B: Board, const M: usize, const U: usize>(
         let spent = clock.now().wrapping_sub(begin);
         clock.sleep_until(begin.wrapping_add((spent / draw + 1).wrapping_mul(draw)));
     }
+}
+
+/// Works on the next kits of a blinded trial, about a tick long. False if both are ready.
+#[inline(never)]
+fn prepare_kits<B: Board, const M: usize, const U: usize>(device: &mut Bedside<B, M, U>) -> bool {
+    (0..KIT_PIECES).fold(false, |worked, _| device.prepare_kits() || worked)
 }
 
 /// Flash operations of a request.

@@ -1,11 +1,13 @@
-//! What a ward's terminal asks for: an arm, and later that an outcome or a loss is recorded.
+//! What a ward's terminal asks for: an arm, or in a blinded trial a kit, and later that an outcome
+//! or a loss is recorded.
 
 use super::Answer;
 use super::generator::Seeded;
 use super::health::Entropy;
 use super::ready::Ready;
+use crate::design::Arm;
 use crate::journal::JournalFlash;
-use crate::trial::TrialError;
+use crate::trial::{NoKit, TrialError};
 use crate::wire::{Refusal, Reply, Tag};
 
 impl<F, E, G, const M: usize, const U: usize> Ready<'_, F, E, G, M, U>
@@ -19,9 +21,10 @@ where
         let trial = self.state.trial_mut().ok_or(Refusal::Blank)?;
         let tag = tag.map(|tag| tag.0);
         if let Some(arm) = tag.and_then(|tag| trial.repeat(patient, tag)) {
-            return Ok(Reply::Arm { patient, arm });
+            return Ok(self.given(patient, arm));
         }
         let (plan, expected) = (trial.plan(), trial.assigned() + 1);
+        let blinded = plan.is_blinded();
         let known = u8::try_from(feature).unwrap_or(u8::MAX);
         // First what would be wrong with any patient, then with this number, then with this
         // feature.
@@ -38,10 +41,52 @@ where
         if turns {
             self.make_room()?;
         }
+        if blinded {
+            // Before the arm is chosen, so that its time does not depend on the arm.
+            while self.state.prepare_kits() {}
+        }
         let trial = self.state.trial_mut().ok_or(Refusal::Blank)?;
         let arm = trial.assign(known, tag, self.chance).map_err(|_| Refusal::Storage)?;
+        if blinded {
+            let kit = self.state.take_kit(arm).ok_or(Refusal::Storage)?;
+            self.state.trial.give_kit(arm, kit);
+            self.state.start_next_kit(arm);
+        }
         self.commit()?;
-        Ok(Reply::Arm { patient, arm })
+        Ok(self.given(patient, arm))
+    }
+
+    /// The answer to the last patient's `ASSIGN`.
+    fn given(&self, patient: u32, arm: Arm) -> Reply<'static> {
+        let trial = &self.state.trial;
+        if trial.plan().is_blinded() {
+            return Reply::Kit { patient, kit: trial.last_kit() };
+        }
+        Reply::Arm { patient, arm }
+    }
+
+    /// Gives a waiting patient replacement number `count` for a kit that cannot be used, of the
+    /// same arm; or repeats the last one given.
+    pub(super) fn replace(&mut self, patient: u32, count: u32) -> Answer {
+        let trial = self.state.trial_mut().ok_or(Refusal::Blank)?;
+        if let Some(kit) = trial.repeat_replacement(patient, count) {
+            return Ok(Reply::Kit { patient, kit });
+        }
+        let (assigned, replaced) = (trial.assigned(), trial.replaced());
+        let arm = trial.replaces(patient, count).map_err(|why| match why {
+            NoKit::Closed => Refusal::Closed,
+            NoKit::Unknown => Refusal::Unknown { patient, assigned },
+            NoKit::Order(expected) => Refusal::Order { expected: expected.into() },
+            NoKit::Open => Refusal::Kits(why, 0),
+            NoKit::Reserve => Refusal::Kits(why, replaced),
+            NoKit::Resolved | NoKit::Most => Refusal::Kits(why, patient),
+        })?;
+        while self.state.prepare_kits() {}
+        let kit = self.state.take_kit(arm).ok_or(Refusal::Storage)?;
+        self.state.trial.replace(patient, arm, kit);
+        self.state.start_next_kit(arm);
+        self.commit()?;
+        Ok(Reply::Kit { patient, kit })
     }
 
     /// Records an outcome, or with `None` its loss. A repeat is acknowledged and changes nothing.

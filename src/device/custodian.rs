@@ -105,6 +105,10 @@ where
         if self.state.custody().key.is_some() {
             self.authorize(evidence)?;
         }
+        // The kit numbers of a blinded trial come from the key.
+        if self.state.trial().is_some_and(|trial| trial.plan().is_blinded()) {
+            return Err(Refusal::Locked(Lock::Trial));
+        }
         self.state.custody_mut().key = Some(CustodianKey::new(key));
         self.commit()?;
         Ok(Reply::Done)

@@ -35,6 +35,7 @@ mod bedside;
 pub mod custodian;
 pub mod generator;
 pub mod health;
+mod kits;
 mod ready;
 pub mod report;
 mod state;
@@ -64,6 +65,8 @@ pub enum Rest {
     Looked,
     /// The noise of one feature was drawn. Its time depends on the noise: pad it.
     Drew,
+    /// A piece of the work on the next kits of a blinded trial.
+    Prepared,
     /// Flash was made ready for later.
     Tidied,
     /// Nothing: there is nothing left to do before the next request.
@@ -255,6 +258,9 @@ where
         if self.draw_ahead() {
             return Rest::Drew;
         }
+        if self.prepare_kits() {
+            return Rest::Prepared;
+        }
         let Ok(mut ready) = self.ready() else { return Rest::Idle };
         let mut tidied = false;
         let stored = ready.store(|journal, state| {
@@ -270,6 +276,12 @@ where
         let Ok(ready) = self.ready() else { return false };
         let Ready { state, chance, .. } = ready;
         state.trial_mut().is_some_and(|trial| trial.draw_ahead(chance))
+    }
+
+    /// The part of [`Device::rest`] that computes the next kits of a blinded trial, one piece: two
+    /// rounds. It touches no flash, and its time depends on nothing. False when both are ready.
+    pub fn prepare_kits(&mut self) -> bool {
+        self.trouble.is_none() && self.state.prepare_kits()
     }
 
     fn answer(&mut self, line: &[u8], out: &mut impl FnMut(&Reply<'_>, &[u8])) -> Answer {
@@ -297,6 +309,7 @@ where
             Request::Assign { patient, feature, tag } => {
                 self.ready()?.assign(patient, feature, tag)
             }
+            Request::Replace { patient, count } => self.ready()?.replace(patient, count),
             Request::Outcome { patient, y } => self.ready()?.record_outcome(patient, Some(y)),
             Request::Lost { patient } => self.ready()?.record_outcome(patient, None),
             Request::Hello => Ok(Reply::Hello(self.hello())),
@@ -348,6 +361,7 @@ where
             next_look,
             spent: custody.spent(),
             left: custody.left(),
+            kits: plan.is_blinded().then(|| (plan.kits(), trial.replaced())),
         }))
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! key 0            custody                 38 bytes
-//! key 1            version, id, file, plan 51 bytes, or absent on a blank device
+//! key 1            version, id, file, plan 55 bytes, or absent on a blank device
 //! key 2            the trial's progress
 //! then M times     tally                   wiped when superseded: two in a row reveal an outcome
 //!                  ledger
@@ -24,12 +24,11 @@
 //! ([`DeviceState::foreign`]).
 
 use super::custodian::{CUSTODY_BYTES, Custody};
+use super::kits::Prepared;
 use crate::design::Writer;
 use crate::journal::{BadPart, MAX_KEYS, MAX_LONG_KEYS, MAX_PART, MAX_SHORT_PART, Parts, Place};
 use crate::plan::{PLAN_BYTES, Plan, take};
-use crate::trial::{
-    Dirty, MAX_PART_BYTES, PROGRESS_BYTES, Part, STATE_VERSION, Trial, TrialError, WAITING_BYTES,
-};
+use crate::trial::{Dirty, MAX_PART_BYTES, Part, STATE_VERSION, Trial, TrialError, WAITING_BYTES};
 use crate::wire::{FileDigest, TrialId, TrialName};
 
 const CUSTODY: u16 = 0;
@@ -41,14 +40,6 @@ const PLAN_PART_BYTES: usize = 1 + size_of::<TrialName>() + PLAN_BYTES;
 const _: () =
     assert!(MAX_PART_BYTES <= MAX_PART && CUSTODY_BYTES <= MAX_PART && PLAN_PART_BYTES <= MAX_PART);
 const _: () = assert!(WAITING_BYTES <= MAX_SHORT_PART);
-
-/// Parts that the plan has and whose last value read from flash was absent; features one bit each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Missing {
-    progress: bool,
-    tallies: u64,
-    ledgers: u64,
-}
 
 /// The journal's RAM, for the secret parts.
 #[derive(Clone, Debug)]
@@ -65,14 +56,15 @@ pub struct DeviceState<const M: usize = 64, const U: usize = 256> {
     /// Which trial, if there is one.
     name: Option<TrialName>,
     /// Never moved: it is too large for the stack of a board.
-    trial: Trial<M, U>,
+    pub(super) trial: Trial<M, U>,
+    /// Kits made ready for a blinded trial.
+    pub(super) prepared: Prepared,
     /// Custody has changed.
     custody_dirty: bool,
     /// A trial has begun or ended.
     all_dirty: bool,
     /// The version of a plan written by another firmware.
     foreign: Option<u8>,
-    missing: Missing,
     places: Places<M, U>,
     /// The first pass of reading, which takes the plan only.
     seeking_plan: bool,
@@ -95,10 +87,10 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
         custody: Custody::NEW,
         name: None,
         trial: Trial::vacant(),
+        prepared: Prepared::NONE,
         custody_dirty: false,
         all_dirty: false,
         foreign: None,
-        missing: Missing { progress: false, tallies: 0, ledgers: 0 },
         places: Places {
             custody: Place::NEW,
             tallies: [const { Place::NEW }; M],
@@ -112,14 +104,16 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
         self.custody = Custody::NEW;
         self.forget();
         (self.custody_dirty, self.all_dirty, self.seeking_plan) = (false, false, false);
-        self.missing = Missing::default();
     }
 
     /// Everything has been read from flash, which is not a change. Whether it is complete.
     pub(super) fn finish(&mut self) -> bool {
         self.trial.recount();
+        // Parts found absent are marked as changed.
+        let complete = self.name.is_none() || self.trial.dirty().is_empty();
         self.mark_clean();
-        self.missing == Missing::default()
+        self.start_kits();
+        complete
     }
 
     /// The version of what is on flash, if another firmware wrote it.
@@ -157,6 +151,7 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
         self.trial.restart(plan)?;
         self.name = Some(name);
         self.all_dirty = true;
+        self.start_kits();
         Ok(())
     }
 
@@ -168,6 +163,7 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
 
     fn forget(&mut self) {
         (self.name, self.foreign) = (None, None);
+        self.prepared = Prepared::NONE;
         // The smallest plan fits every room.
         let _ = self.trial.restart(Plan::LEAST);
     }
@@ -208,17 +204,6 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
         }
     }
 
-    /// Takes note that a part of the trial was read, or that it is absent.
-    fn note(&mut self, part: Part, absent: bool) {
-        let bit = |mask: u64, j: u8| (mask & !(1 << (j & 63))) | u64::from(absent) << (j & 63);
-        match part {
-            Part::Progress => self.missing.progress = absent,
-            Part::Waiting(_) => {}
-            Part::Tally(j) => self.missing.tallies = bit(self.missing.tallies, j),
-            Part::Ledger(j) => self.missing.ledgers = bit(self.missing.ledgers, j),
-        }
-    }
-
     fn decode_plan(&mut self, mut bytes: &[u8]) -> Option<()> {
         self.forget();
         if bytes.is_empty() {
@@ -232,6 +217,7 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
         let name =
             TrialName { id: TrialId(take(&mut bytes)?), file: FileDigest(take(&mut bytes)?) };
         self.trial.restart(Plan::decode(&take(&mut bytes)?)?).ok()?;
+        self.trial.mark_clean();
         self.name = Some(name);
         Some(())
     }
@@ -264,7 +250,7 @@ impl<const M: usize, const U: usize> Parts for DeviceState<M, U> {
             CUSTODY => CUSTODY_BYTES,
             _ if self.name.is_none() => 0,
             PLAN => PLAN_PART_BYTES,
-            PROGRESS => PROGRESS_BYTES,
+            PROGRESS => self.trial.length(Part::Progress),
             _ => match Self::part(key) {
                 Part::Waiting(slot) if self.trial.is_free(slot) => 0,
                 Part::Tally(j) | Part::Ledger(j) if j >= self.trial.plan().features() => 0,
@@ -300,7 +286,7 @@ impl<const M: usize, const U: usize> Parts for DeviceState<M, U> {
                     Some(())
                 }
                 (part, _) => {
-                    self.note(part, bytes.is_empty());
+                    self.trial.mark_absent(part, bytes.is_empty());
                     if bytes.is_empty() { Some(()) } else { self.trial.decode_part(part, bytes) }
                 }
             },

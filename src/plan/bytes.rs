@@ -5,7 +5,7 @@ use crate::codec::{Reader, Writer};
 use crate::ratio::Ratio;
 
 /// Bytes of an encoded plan.
-pub const PLAN_BYTES: usize = 34;
+pub const PLAN_BYTES: usize = 38;
 
 impl Plan {
     /// The fixed byte form: little-endian, in the order of the keys.
@@ -22,6 +22,7 @@ impl Plan {
             out.put(&ratio.den().to_le_bytes());
         }
         out.put(&[p.reports, p.close as u8]);
+        out.put(&p.kits.to_le_bytes());
         bytes
     }
 
@@ -36,6 +37,7 @@ impl Plan {
             || Ratio::new(u32::from_le_bytes(rest.take()?), u32::from_le_bytes(rest.take()?));
         let (alpha, epsilon, beta) = (ratio()?, ratio()?, ratio()?);
         let [reports, close] = rest.take()?;
+        let kits = u32::from_le_bytes(rest.take()?);
         let design = *Design::ALL.get(usize::from(design))?;
         let close = *Close::ALL.get(usize::from(close))?;
         Self::new(Parameters {
@@ -48,6 +50,7 @@ impl Plan {
             beta,
             reports,
             close,
+            kits,
         })
         .ok()
     }

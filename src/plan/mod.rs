@@ -15,11 +15,13 @@
 //! | `epsilon` | privacy loss of one patient | 1/1000..=20 | required |
 //! | `beta` | two-sided level at which a look lets a feature leave the fair coin (`interim`) | 0..1, exclusive | 1/20 |
 //! | `reports` | planned reports inside the second half (`interim`, `uniform`) | 0..=8 | 0 |
+//! | `kits` | kits an arm of a blinded trial ([`crate::kits`]); 0: not blinded | 0, or `patients`..=1048576 | 0 |
 //! | `close` | who ends the trial once every patient is resolved: the custodian, or the trial itself (`interim`, `uniform`) | `custodian`, `auto` | `custodian` |
 
 mod bytes;
 mod parse;
 
+use crate::kits::MAX_KITS;
 use crate::ratio::Rate;
 use core::fmt;
 
@@ -108,6 +110,7 @@ pub struct Parameters {
     pub beta: Ratio,
     pub reports: u8,
     pub close: Close,
+    pub kits: u32,
 }
 
 /// The checked parameters of a trial.
@@ -126,6 +129,7 @@ impl Plan {
         beta: Ratio::NONE,
         reports: 0,
         close: Close::Custodian,
+        kits: 0,
     });
 
     /// The smallest plan; stands where no trial has been planned.
@@ -139,6 +143,7 @@ impl Plan {
         beta: Ratio::HALF,
         reports: 0,
         close: Close::Custodian,
+        kits: 0,
     });
 
     /// Checks every parameter once.
@@ -154,6 +159,7 @@ impl Plan {
             (Key::Epsilon, p.epsilon.at_most(20, 1) && !p.epsilon.is_below(1, 1000)),
             (Key::Beta, p.beta.num() > 0 && p.beta.is_below(1, 1)),
             (Key::Reports, p.reports <= MAX_REPORTS),
+            (Key::Kits, p.kits <= MAX_KITS),
         ];
         for (key, good) in checks {
             if !good {
@@ -163,6 +169,10 @@ impl Plan {
                 let _ = Self(p).write_value(key, &mut value);
                 return Err(PlanError::Value(key, value));
             }
+        }
+        // The worst case: every patient gets the same arm.
+        if p.kits > 0 && p.kits < p.patients {
+            return Err(PlanError::Kits { kits: p.kits, patients: p.patients });
         }
         Ok(Self(p))
     }
@@ -212,6 +222,16 @@ impl Plan {
     pub const fn closes_by_itself(&self) -> bool {
         matches!(self.0.close, Close::Auto)
     }
+    /// N, the kits an arm; 0 if the trial is not blinded.
+    #[must_use]
+    pub const fn kits(&self) -> u32 {
+        self.0.kits
+    }
+    /// Whether patients are given kit numbers and not arms.
+    #[must_use]
+    pub const fn is_blinded(&self) -> bool {
+        self.0.kits > 0
+    }
     /// The patients of the first half, at least 1.
     #[must_use]
     pub const fn half(&self) -> u32 {
@@ -256,6 +276,10 @@ mod tests {
         let auto = Plan::parse(&format!("{text} close=auto")).unwrap();
         assert_eq!(auto.to_string(), format!("{text} close=auto"));
         assert!(auto.closes_by_itself() && Plan::decode(&auto.encode()) == Some(auto));
+        assert_eq!(Plan::parse(&format!("{text} kits=0")), Ok(plan));
+        let blinded = Plan::parse(&format!("{text} kits=20000")).unwrap();
+        assert_eq!(blinded.to_string(), format!("{text} kits=20000"));
+        assert!(blinded.is_blinded() && Plan::decode(&blinded.encode()) == Some(blinded));
     }
 
     /// Every bad value is named with its key and the allowed range.
@@ -279,6 +303,9 @@ mod tests {
             ("beta=1", "beta=1 allowed 0..1 exclusive"),
             ("reports=9", "reports=9 allowed 0..=8"),
             ("close=never", "close=never allowed custodian auto"),
+            ("kits=1048577", "kits=1048577 allowed 0, or patients..=1048576"),
+            ("kits=-1", "kits=-1 allowed 0, or patients..=1048576"),
+            ("kits=19999", "kits=19999 patients=20000 allowed kits=0, or 20000..=1048576"),
             ("design=best", "design=best allowed conse dp-conse interim uniform"),
             ("colour=red", "colour is no key=value of a plan"),
             ("words", "words is no key=value of a plan"),

@@ -4,6 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::{Close, Design, Parameters, Plan};
+use crate::kits::MAX_KITS;
 use crate::ratio::{NotARatio, Ratio, digits};
 
 /// The keys of a plan.
@@ -20,11 +21,12 @@ pub enum Key {
     Beta,
     Reports,
     Close,
+    Kits,
 }
 
 impl Key {
     /// All keys, in canonical order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Design,
         Self::Features,
         Self::Patients,
@@ -34,6 +36,7 @@ impl Key {
         Self::Beta,
         Self::Reports,
         Self::Close,
+        Self::Kits,
     ];
 
     /// The key as written.
@@ -49,6 +52,7 @@ impl Key {
             Self::Beta => "beta",
             Self::Reports => "reports",
             Self::Close => "close",
+            Self::Kits => "kits",
         }
     }
 
@@ -65,6 +69,7 @@ impl Key {
             Self::Beta => "0..1 exclusive",
             Self::Reports => "0..=8",
             Self::Close => "custodian auto",
+            Self::Kits => "0, or patients..=1048576",
         }
     }
 }
@@ -91,6 +96,13 @@ pub enum PlanError {
     Missing(Key),
     /// A key was given twice.
     Twice(Key),
+    /// A blinded trial needs a kit of each arm for every patient.
+    Kits {
+        /// The kits an arm.
+        kits: u32,
+        /// The patients.
+        patients: u32,
+    },
     /// A word is not `key=value` with a known key.
     Unknown(Excerpt),
 }
@@ -103,6 +115,10 @@ impl fmt::Display for PlanError {
             }
             Self::Missing(key) => write!(f, "{} missing allowed {}", key.name(), key.allowed()),
             Self::Twice(key) => write!(f, "{} given twice", key.name()),
+            Self::Kits { kits, patients } => write!(
+                f,
+                "kits={kits} patients={patients} allowed kits=0, or {patients}..={MAX_KITS}"
+            ),
             Self::Unknown(word) => write!(f, "{word} is no key=value of a plan"),
         }
     }
@@ -129,8 +145,8 @@ impl Plan {
         pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, PlanError> {
         let (mut design, mut features, mut patients, mut scale) = (None, None, None, None);
-        let (mut alpha, mut epsilon, mut beta, mut reports, mut close) =
-            (None, None, None, None, None);
+        let (mut alpha, mut epsilon, mut beta, mut reports, mut close, mut kits) =
+            (None, None, None, None, None, None);
         for (name, value) in pairs {
             let Some(key) = Key::ALL.into_iter().find(|key| key.name() == name) else {
                 return Err(PlanError::Unknown(excerpt(name)));
@@ -155,6 +171,7 @@ impl Plan {
                 Key::Reports => {
                     reports.replace(u8::try_from(number()?).map_err(|_| bad())?).is_none()
                 }
+                Key::Kits => kits.replace(number()?).is_none(),
                 Key::Close => {
                     let found =
                         Close::ALL.into_iter().find(|c| c.name() == value).ok_or_else(bad)?;
@@ -175,6 +192,7 @@ impl Plan {
             beta: beta.unwrap_or(Ratio::TWENTIETH),
             reports: reports.unwrap_or(0),
             close: close.unwrap_or(Close::Custodian),
+            kits: kits.unwrap_or(0),
         })
     }
 
@@ -190,16 +208,23 @@ impl Plan {
             Key::Beta => write!(out, "{}", p.beta),
             Key::Reports => write!(out, "{}", p.reports),
             Key::Close => out.write_str(p.close.name()),
+            Key::Kits => write!(out, "{}", p.kits),
         }
     }
 }
 
 impl fmt::Display for Plan {
     /// The canonical `key=value` form, every key given; but `close` only if it is not the
-    /// custodian, as in plans written before there was this key.
+    /// custodian, and `kits` only if there are any, as in plans written before there were these
+    /// keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, key) in Key::ALL.into_iter().enumerate() {
-            if key == Key::Close && !self.closes_by_itself() {
+            let usual = match key {
+                Key::Close => !self.closes_by_itself(),
+                Key::Kits => !self.is_blinded(),
+                _ => false,
+            };
+            if usual {
                 continue;
             }
             if i > 0 {

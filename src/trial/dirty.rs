@@ -33,6 +33,18 @@ impl Dirty {
         }
     }
 
+    /// Marks a part, or takes its mark away. (Slots are marked one by one with
+    /// [`Self::mark_slot`].)
+    pub(super) fn set(&mut self, part: Part, marked: bool) {
+        let bit = |mask: u64, j: u8| (mask & !(1 << (j & 63))) | u64::from(marked) << (j & 63);
+        match part {
+            Part::Progress => self.progress = marked,
+            Part::Waiting(_) => {}
+            Part::Tally(j) => self.tallies = bit(self.tallies, j),
+            Part::Ledger(j) => self.ledgers = bit(self.ledgers, j),
+        }
+    }
+
     pub(super) const fn mark_slot(&mut self, slot: u16) {
         self.slots = (slot, slot.saturating_add(1));
     }

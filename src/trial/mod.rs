@@ -17,6 +17,7 @@ use crate::design::conse::Conse;
 use crate::design::{AnyDesign, AnyFeature, Arm, Half};
 use crate::estimate::Estimate;
 use crate::plan::{Design, MAX_FEATURES, Plan};
+use kits::Given;
 use waiting::{Waiting, WaitingTable};
 
 #[cfg(feature = "host")]
@@ -25,6 +26,7 @@ mod dirty;
 mod error;
 #[cfg(feature = "host")]
 mod inspect;
+mod kits;
 mod looks;
 mod parts;
 mod waiting;
@@ -33,8 +35,9 @@ mod waiting;
 pub use at_once::AtOnce;
 pub use dirty::Dirty;
 pub use error::TrialError;
-pub use parts::{MAX_PART_BYTES, PROGRESS_BYTES, Part, STATE_VERSION};
-pub use waiting::WAITING_BYTES;
+pub use kits::NoKit;
+pub use parts::{MAX_PART_BYTES, Part, STATE_VERSION};
+pub use waiting::{MAX_REPLACEMENTS, WAITING_BYTES};
 
 /// Where a trial stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +96,7 @@ pub struct Trial<const M: usize = 64, const U: usize = 256> {
     /// Features whose noise for the next look is still to be drawn ahead; `None` if not yet known.
     lacking: Option<u64>,
     last: Last,
+    given: Given,
     waiting: WaitingTable<U>,
     features: [AnyFeature; M],
     dirty: Dirty,
@@ -118,6 +122,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             next_look: 0,
             lacking: None,
             last: Last::NONE,
+            given: Given::NOTHING,
             waiting: WaitingTable::new(),
             features: [AnyFeature::VACANT; M],
             dirty: Dirty::NOTHING,
@@ -147,7 +152,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         // A fixed trial measures from its first patient.
         self.phase = if plan.design() == Design::Uniform { Phase::Measure } else { Phase::Explore };
         (self.assigned, self.looks, self.last) = (0, 0, Last::NONE);
-        self.waiting.clear();
+        self.given = Given::NOTHING;
+        self.waiting.clear(plan.is_blinded());
         let fresh = self.design.feature();
         self.features.iter_mut().for_each(|feature| *feature = fresh);
         let features = u64::MAX >> (u64::BITS - M as u32);
@@ -203,6 +209,10 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     #[must_use]
     pub const fn dirty(&self) -> Dirty {
         self.dirty
+    }
+    /// While the state is taken back from storage, "changed" means that a part was found absent.
+    pub(crate) fn mark_absent(&mut self, part: Part, absent: bool) {
+        self.dirty.set(part, absent);
     }
     /// What has changed is stored: [`Self::take_dirty`] without taking it.
     pub fn mark_clean(&mut self) {
@@ -281,7 +291,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         let choice =
             self.design.choose(state, self.phase.half(), chance).ok_or(TrialError::Fault)?;
         self.assigned = patient;
-        let slot = self.waiting.fill(vacancy, Waiting { patient, feature, choice });
+        let slot = self.waiting.fill(vacancy, Waiting { patient, replaced: 0, feature, choice });
         self.last = Last { arm: Some(choice.arm), tag };
         self.dirty.progress = true;
         self.dirty.mark_slot(slot);
@@ -343,7 +353,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         y: Option<u16>,
         chance: &mut impl Chance,
     ) -> Result<(), TrialError> {
-        let Waiting { patient, feature, choice } = waiting;
+        let Waiting { patient, feature, choice, .. } = waiting;
         // Marked for a loss, a late outcome and the last of a batch alike, so that storage cannot
         // tell them apart.
         self.dirty.tallies |= bit(feature);

@@ -5,13 +5,16 @@
 //! little-endian:
 //!
 //! ```text
-//! version | plan 34 | progress 12 | U x waiting 4 | M x (tally 73 | ledger 70)
+//! version | plan 38 | progress 32 | U x waiting 4 | M x (tally 73 | ledger 70)
 //! ```
+//!
+//! Progress has 12 bytes in a trial that is not blinded; then come 20 zeros in this form.
 //!
 //! A tally holds sums of outcomes (in `interim` noise is added to them ahead of the look); two
 //! tallies in a row reveal an outcome, so a superseded tally must be wiped from storage.
 
 use super::dirty::Dirty;
+use super::kits::{Given, KITS_BYTES};
 use super::waiting::WAITING_BYTES;
 use super::{Last, Phase, Trial};
 use crate::codec::{Reader, Writer};
@@ -20,8 +23,10 @@ use crate::plan::{PLAN_BYTES, Plan};
 
 /// Version of the byte form.
 pub const STATE_VERSION: u8 = 3;
-/// Bytes of [`Part::Progress`].
-pub const PROGRESS_BYTES: usize = 12;
+/// Bytes of [`Part::Progress`] in a trial that is not blinded..
+const PROGRESS_BYTES: usize = 12;
+/// .. and in one that is.
+const BLINDED_PROGRESS_BYTES: usize = PROGRESS_BYTES + KITS_BYTES;
 /// Bytes of the largest part.
 pub const MAX_PART_BYTES: usize =
     if TALLY_BYTES > LEDGER_BYTES { TALLY_BYTES } else { LEDGER_BYTES };
@@ -41,13 +46,17 @@ pub enum Part {
 
 impl<const M: usize, const U: usize> Trial<M, U> {
     /// Bytes of the whole state.
-    pub const STATE_BYTES: usize =
-        1 + PLAN_BYTES + PROGRESS_BYTES + U * WAITING_BYTES + M * (TALLY_BYTES + LEDGER_BYTES);
+    pub const STATE_BYTES: usize = 1
+        + PLAN_BYTES
+        + BLINDED_PROGRESS_BYTES
+        + U * WAITING_BYTES
+        + M * (TALLY_BYTES + LEDGER_BYTES);
 
     /// Bytes of a part under this plan.
     #[must_use]
     pub fn length(&self, part: Part) -> usize {
         match part {
+            Part::Progress if self.plan.is_blinded() => BLINDED_PROGRESS_BYTES,
             Part::Progress => PROGRESS_BYTES,
             Part::Waiting(_) => WAITING_BYTES,
             Part::Tally(_) => self.design.tally_bytes(),
@@ -64,7 +73,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// Bytes of a part in the fixed byte form, the same under every plan.
     const fn slot_length(part: Part) -> usize {
         match part {
-            Part::Progress => PROGRESS_BYTES,
+            Part::Progress => BLINDED_PROGRESS_BYTES,
             Part::Waiting(_) => WAITING_BYTES,
             Part::Tally(_) => TALLY_BYTES,
             Part::Ledger(_) => LEDGER_BYTES,
@@ -81,7 +90,10 @@ impl<const M: usize, const U: usize> Trial<M, U> {
                 out.put(&[self.phase as u8, self.looks, arm_byte(arm), u8::from(tag.is_some())]);
                 out.put(&self.assigned.to_le_bytes());
                 out.put(&tag.unwrap_or(0).to_le_bytes());
-                PROGRESS_BYTES
+                if self.plan.is_blinded() {
+                    self.given.encode(&mut out);
+                }
+                self.length(part)
             }
             Part::Waiting(slot) => {
                 Writer(out).put(&self.waiting.encode(slot));
@@ -122,6 +134,10 @@ impl<const M: usize, const U: usize> Trial<M, U> {
                 let tag = u32::from_le_bytes(bytes.take()?);
                 self.last = Last { arm: arm_from_byte(arm)?, tag: (tagged == 1).then_some(tag) };
                 self.schedule();
+                if self.plan.is_blinded() {
+                    self.given = Given::decode(&mut bytes)?;
+                    return self.kits_are_good().then_some(());
+                }
                 Some(())
             }
             Part::Waiting(slot) => self.waiting.decode(slot, &self.plan, bytes),

@@ -1,11 +1,14 @@
 //! The table of patients whose outcome has not come.
 //!
 //! A slot is one word: patient number in 24 bits, feature in 6, the arm and the design's mark in
-//! one bit each; patient 0 means free. A free slot is found before an arm is chosen ([`Vacancy`]),
-//! so a full table refuses a patient and never overwrites one.
+//! one bit each; patient 0 means free. In a blinded trial the patient number has 22 bits, which is
+//! enough for its kits, and the two bits above count the patient's replacement kits. A free slot is
+//! found before an arm is chosen ([`Vacancy`]), so a full table refuses a patient and never
+//! overwrites one.
 
 use crate::codec::Reader;
 use crate::design::{Arm, Choice};
+use crate::kits::MAX_KITS;
 use crate::plan::{MAX_FEATURES, MAX_PATIENTS, Plan};
 
 const PATIENT_BITS: u32 = 24;
@@ -15,6 +18,14 @@ const MARK_BIT: u32 = ARM_BIT + 1;
 const _: () = assert!(MAX_PATIENTS < 1 << PATIENT_BITS && MAX_FEATURES as u32 <= 1 << FEATURE_BITS);
 const _: () = assert!(MARK_BIT + 1 == u32::BITS);
 
+/// Most replacement kits of a patient.
+pub const MAX_REPLACEMENTS: u8 = (1 << COUNT_BITS) - 1;
+
+/// Bits of the patient number that count replacements in a blinded trial.
+const COUNT_BITS: u32 = 2;
+const COUNT_BIT: u32 = PATIENT_BITS - COUNT_BITS;
+const _: () = assert!(MAX_KITS < 1 << COUNT_BIT);
+
 /// Bytes of a slot.
 pub const WAITING_BYTES: usize = 4;
 
@@ -22,6 +33,8 @@ pub const WAITING_BYTES: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {
     pub patient: u32,
+    /// Replacement kits given to the patient.
+    pub replaced: u8,
     pub feature: u8,
     pub choice: Choice,
 }
@@ -36,22 +49,25 @@ impl Slot {
     #[inline]
     const fn new(w: Waiting) -> Self {
         let choice = (w.choice.arm.index() as u32) << ARM_BIT | (w.choice.mark as u32) << MARK_BIT;
-        Self(w.patient | (w.feature as u32) << PATIENT_BITS | choice)
+        let patient = w.patient | (w.replaced as u32) << COUNT_BIT;
+        Self(patient | (w.feature as u32) << PATIENT_BITS | choice)
+    }
+
+    /// Who waits, by the bits that hold the number.
+    #[inline]
+    const fn patient(self, numbers: u32) -> u32 {
+        self.0 & numbers
     }
 
     #[inline]
-    const fn patient(self) -> u32 {
-        self.0 & ((1 << PATIENT_BITS) - 1)
-    }
-
-    #[inline]
-    const fn waiting(self) -> Waiting {
+    const fn waiting(self, numbers: u32) -> Waiting {
         let choice = Choice {
             arm: Arm::from_bit(self.0 >> ARM_BIT & 1 == 1),
             mark: self.0 >> MARK_BIT & 1 == 1,
         };
         let feature = (self.0 >> PATIENT_BITS) as u8 & (MAX_FEATURES - 1);
-        Waiting { patient: self.patient(), feature, choice }
+        let replaced = (self.0 & !numbers) >> COUNT_BIT & MAX_REPLACEMENTS as u32;
+        Waiting { patient: self.patient(numbers), replaced: replaced as u8, feature, choice }
     }
 }
 
@@ -70,6 +86,8 @@ impl Vacancy {
 pub(super) struct WaitingTable<const U: usize> {
     slots: [Slot; U],
     len: u16,
+    /// Bits of a patient number that count replacements.
+    count_bits: u8,
 }
 
 impl<const U: usize> WaitingTable<U> {
@@ -77,13 +95,20 @@ impl<const U: usize> WaitingTable<U> {
 
     pub const fn new() -> Self {
         let () = Self::CAPACITY;
-        Self { slots: [Slot::FREE; U], len: 0 }
+        Self { slots: [Slot::FREE; U], len: 0, count_bits: 0 }
     }
 
     /// Forgets everybody, in place.
-    pub fn clear(&mut self) {
+    pub fn clear(&mut self, blinded: bool) {
         self.slots.iter_mut().for_each(|slot| *slot = Slot::FREE);
         self.len = 0;
+        self.count_bits = if blinded { COUNT_BITS as u8 } else { 0 };
+    }
+
+    /// The bits of a slot that hold the patient's number.
+    #[inline]
+    fn numbers(&self) -> u32 {
+        ((1 << PATIENT_BITS) - 1) >> (self.count_bits & 3)
     }
 
     pub const fn len(&self) -> u16 {
@@ -96,8 +121,10 @@ impl<const U: usize> WaitingTable<U> {
     #[inline]
     fn find(&self, patient: u32, near: u32) -> Option<u16> {
         let start = near as usize % U;
-        let is =
-            |slot: &usize| self.slots.get(*slot).is_some_and(|entry| entry.patient() == patient);
+        let numbers = self.numbers();
+        let is = |slot: &usize| {
+            self.slots.get(*slot).is_some_and(|entry| entry.patient(numbers) == patient)
+        };
         let found = if is(&start) { Some(start) } else { (start + 1..U).chain(0..start).find(is) };
         found.map(|slot| slot as u16)
     }
@@ -118,6 +145,25 @@ impl<const U: usize> WaitingTable<U> {
         vacancy.0
     }
 
+    /// Who waits under this number.
+    pub fn get(&self, patient: u32) -> Option<Waiting> {
+        let slot = self.find(patient, patient)?;
+        self.slots.get(usize::from(slot)).map(|entry| entry.waiting(self.numbers()))
+    }
+
+    /// Counts one more replacement of a patient; the slot, and how many there are now. `None` if
+    /// the patient does not wait or had as many as there may be.
+    pub fn count_replacement(&mut self, patient: u32) -> Option<(u16, u8)> {
+        let (numbers, slot) = (self.numbers(), self.find(patient, patient)?);
+        let entry = self.slots.get_mut(usize::from(slot))?;
+        let waiting = entry.waiting(numbers);
+        let replaced = waiting.replaced + 1;
+        (replaced <= MAX_REPLACEMENTS).then(|| {
+            *entry = Slot::new(Waiting { replaced, ..waiting });
+            (slot, replaced)
+        })
+    }
+
     /// Takes a patient out; the slot and who waited there.
     #[inline]
     pub fn take(&mut self, patient: u32) -> Option<(u16, Waiting)> {
@@ -128,21 +174,25 @@ impl<const U: usize> WaitingTable<U> {
     /// Empties a slot; who waited there, if anybody.
     #[inline]
     pub fn empty(&mut self, slot: u16) -> Option<Waiting> {
+        let numbers = self.numbers();
         let entry = core::mem::replace(self.slots.get_mut(usize::from(slot))?, Slot::FREE);
-        (entry.patient() != 0).then(|| {
+        (entry.patient(numbers) != 0).then(|| {
             self.len = self.len.saturating_sub(1);
-            entry.waiting()
+            entry.waiting(numbers)
         })
     }
 
     /// Whether nobody waits in a slot.
     pub fn is_free(&self, slot: u16) -> bool {
-        self.slots.get(usize::from(slot)).is_none_or(|entry| entry.patient() == 0)
+        self.slots.get(usize::from(slot)).is_none_or(|entry| *entry == Slot::FREE)
     }
 
     /// How many patients of a feature with a number above `above` wait.
     pub fn count(&self, feature: u8, above: u32) -> u32 {
-        let waits = |slot: &&Slot| slot.patient() > above && slot.waiting().feature == feature;
+        let numbers = self.numbers();
+        let waits = |slot: &&Slot| {
+            slot.patient(numbers) > above && slot.waiting(numbers).feature == feature
+        };
         self.slots.iter().filter(waits).count() as u32
     }
 
@@ -154,12 +204,13 @@ impl<const U: usize> WaitingTable<U> {
     /// Takes a slot back from its bytes; `None` if they cannot be one under this plan.
     pub fn decode(&mut self, slot: u16, plan: &Plan, mut bytes: Reader<'_>) -> Option<()> {
         let entry = Slot(u32::from_le_bytes(bytes.take()?));
-        if entry.patient() > plan.patients() || entry.waiting().feature >= plan.features() {
+        let waiting = entry.waiting(self.numbers());
+        if waiting.patient > plan.patients() || waiting.feature >= plan.features() {
             return None;
         }
         self.empty(slot);
-        if entry.patient() != 0 {
-            self.fill(Vacancy(slot), entry.waiting());
+        if waiting.patient != 0 {
+            self.fill(Vacancy(slot), waiting);
         }
         Some(())
     }
@@ -168,19 +219,40 @@ impl<const U: usize> WaitingTable<U> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prelude::*;
 
     fn waiting(patient: u32) -> Waiting {
         let choice =
             Choice { arm: Arm::from_bit(patient % 2 == 1), mark: patient.is_multiple_of(3) };
-        Waiting { patient, feature: (patient % 64) as u8, choice }
+        Waiting { patient, replaced: 0, feature: (patient % 64) as u8, choice }
     }
 
     /// The largest patient number and feature survive the packing.
     #[test]
     fn a_slot_holds_every_patient() {
         for patient in [1, 2, 63, MAX_PATIENTS - 1, MAX_PATIENTS] {
-            assert_eq!(Slot::new(waiting(patient)).waiting(), waiting(patient));
+            assert_eq!(Slot::new(waiting(patient)).waiting((1 << 24) - 1), waiting(patient));
         }
+        for (patient, replaced) in [(1, 0), (MAX_KITS, 1), (MAX_KITS - 1, 3)] {
+            let blinded = Waiting { replaced, ..waiting(patient) };
+            assert_eq!(Slot::new(blinded).waiting((1 << 22) - 1), blinded);
+        }
+    }
+
+    /// Three replacements are counted, for this patient alone, and a fourth is not.
+    #[test]
+    fn three_replacements_are_counted() {
+        let mut table = WaitingTable::<3>::new();
+        table.clear(true);
+        for patient in [5, 8] {
+            let vacancy = table.vacancy(patient).unwrap();
+            table.fill(vacancy, waiting(patient));
+        }
+        let counts: Vec<_> = (0..4).map(|_| table.count_replacement(8)).collect();
+        assert_eq!(counts, [Some((0, 1)), Some((0, 2)), Some((0, 3)), None]);
+        assert_eq!(table.count_replacement(9), None);
+        assert_eq!(table.get(5), Some(waiting(5)));
+        assert_eq!(table.take(8).unwrap().1, Waiting { replaced: 3, ..waiting(8) });
     }
 
     /// A full table has no vacancy, and nobody in it is lost.

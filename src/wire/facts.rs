@@ -146,6 +146,8 @@ pub struct Status {
     pub spent: Micro,
     /// Epsilon left in the device's lifetime.
     pub left: Micro,
+    /// In a blinded trial the kits an arm, and the replacements given so far.
+    pub kits: Option<(u32, u32)>,
 }
 
 /// A decimal in units of 10^-6.

@@ -34,6 +34,7 @@
 //! HELLO
 //! STATUS
 //! ASSIGN <k> <feature> [tag]   tag: 8 hex digits, drawn at random by the terminal for this patient
+//! REPLACE <k> <r>              the r-th replacement of the kit of patient k, r from 1 (blinded trials)
 //! OUTCOME <k> <y>
 //! LOST <k>
 //! REPORT
@@ -64,13 +65,15 @@
 //!     fault (a panic or a processor fault). `image`: 16 hex digits, the first bytes of the SHA-256 of
 //!     the firmware on flash, which `cargo xtask firmware` prints too.
 //! STATUS trial=.. file=.. design=.. n=.. assigned=.. resolved=.. waiting=.. capacity=.. phase=..
-//!     looks=.. next-look=.. spent=.. left=..      (one line)
+//!     looks=.. next-look=.. spent=.. left=.. [kits=.. replaced=..]      (one line)
 //!     trial: 16 hex digits, drawn at random at `PLAN`. file: as sent with `PLAN`, zeros if none was
 //!     sent. resolved: patients whose outcome was recorded or declared lost. waiting: assigned and
 //!     not resolved, at most `capacity`. phase: explore measure closed. next-look: the count of
 //!     resolved patients at which the next look falls, or `close`, or `none` where looks are no
-//!     public event (`dp-conse`, a closed trial). spent, left: the device's lifetime budget.
+//!     public event (`dp-conse`, a closed trial). spent, left: the device's lifetime budget. kits,
+//!     replaced: in a blinded trial, kits an arm and replacements given.
 //! ARM <k> <0|1>
+//! KIT <k> <kit>                instead of ARM in a blinded trial; kit: 1 to twice `kits`
 //! OK <k>                       an outcome or a loss is on record (now, or since an earlier request)
 //! OK                           KEY, CLOSE, ERASE
 //! OK trial=<16 hex> claim=<claim>   PLAN

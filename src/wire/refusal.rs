@@ -4,6 +4,7 @@ use core::fmt::{self, Write};
 
 use super::{LINE_LIMIT, Line, Micro, Stored, WireError};
 use crate::plan::{Excerpt, PlanError, Ratio};
+use crate::trial::NoKit;
 
 /// The first word behind `ERR`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub enum Word {
     Unknown,
     /// No room for another patient.
     Full,
+    /// No replacement for a kit.
+    Kits,
     /// Nothing to report yet.
     Early,
     /// The trial is closed.
@@ -47,7 +50,7 @@ pub enum Word {
 
 impl Word {
     /// All words, in the order of the protocol table.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Checksum,
         Self::Syntax,
         Self::Length,
@@ -56,6 +59,7 @@ impl Word {
         Self::Range,
         Self::Unknown,
         Self::Full,
+        Self::Kits,
         Self::Early,
         Self::Closed,
         Self::Blank,
@@ -79,6 +83,7 @@ impl Word {
             Self::Range => "range",
             Self::Unknown => "unknown",
             Self::Full => "full",
+            Self::Kits => "kits",
             Self::Early => "early",
             Self::Closed => "closed",
             Self::Blank => "blank",
@@ -177,6 +182,8 @@ pub enum Refusal<'a> {
         /// The most that may wait at once.
         capacity: u32,
     },
+    /// See [`Word::Kits`]; why, and the number of the patient or of the replacements given.
+    Kits(NoKit, u32),
     /// See [`Word::Early`].
     Early,
     /// See [`Word::Closed`].
@@ -218,12 +225,13 @@ impl Refusal<'_> {
             Self::Order { .. } => Word::Order,
             Self::Feature { .. } => Word::Feature,
             Self::Outcome { .. }
-            | Self::Plan(PlanError::Value(..))
+            | Self::Plan(PlanError::Value(..) | PlanError::Kits { .. })
             | Self::Capacity { .. }
             | Self::Flash { .. }
             | Self::NotPrivate => Word::Range,
             Self::Unknown { .. } => Word::Unknown,
             Self::Full { .. } | Self::Waiting { .. } => Word::Full,
+            Self::Kits(..) => Word::Kits,
             Self::Early => Word::Early,
             Self::Closed => Word::Closed,
             Self::Blank => Word::Blank,
@@ -273,6 +281,10 @@ impl fmt::Display for Refusal<'_> {
             Self::Full { patients } => write!(f, " patients={patients}"),
             Self::Waiting { capacity } => {
                 write!(f, " waiting={capacity} send OUTCOME or LOST first")
+            }
+            Self::Kits(why, number) => {
+                let (what, meaning) = why.in_words();
+                write!(f, " {what}={number} {meaning}")
             }
             Self::Early => f.write_str(" no estimate yet"),
             Self::Closed | Self::Blank => Ok(()),

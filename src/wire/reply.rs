@@ -28,6 +28,13 @@ pub enum Reply<'a> {
         /// The patient's arm.
         arm: Arm,
     },
+    /// The kit of a patient of a blinded trial.
+    Kit {
+        /// The patient's number.
+        patient: u32,
+        /// The kit's number.
+        kit: u32,
+    },
     /// An outcome or a loss is on record.
     Recorded {
         /// The patient's number.
@@ -97,12 +104,21 @@ impl Reply<'_> {
                     s.resolved, s.waiting, s.capacity
                 )?;
                 write!(f, "phase={} looks={} next-look={} ", s.phase.name(), s.looks, s.next_look)?;
-                write!(f, "spent={} left={}", s.spent, s.left)
+                write!(f, "spent={} left={}", s.spent, s.left)?;
+                s.kits.map_or(Ok(()), |(kits, replaced)| {
+                    write!(f, " kits={kits} replaced={replaced}")
+                })
             }
             Self::Arm { patient, arm } => {
                 f.write_str("ARM ")?;
                 decimal(*patient, f)?;
                 f.write_str(arm.of([" 0", " 1"]))
+            }
+            Self::Kit { patient, kit } => {
+                f.write_str("KIT ")?;
+                decimal(*patient, f)?;
+                f.write_char(' ')?;
+                decimal(*kit, f)
             }
             Self::Recorded { patient } => {
                 f.write_str("OK ")?;
@@ -165,6 +181,7 @@ impl<'a> Reply<'a> {
                     _ => None,
                 }
             }
+            b"KIT" => Some(Self::Kit { patient: words.number()?, kit: words.number()? }),
             b"OK" => Self::read_ok(words),
             b"ROW" => {
                 let Ok(feature) = u8::try_from(words.number()?) else { return Ok(None) };
@@ -262,6 +279,9 @@ impl<'a> Reply<'a> {
             count => NextLook::After(Words::new(count).number().ok()?),
         };
         let (spent, left) = (words.micro("spent")?, words.micro("left")?);
+        let kits = words
+            .value_if_any("kits")
+            .map(|kits| Words::new(kits).number().ok().zip(words.count("replaced")));
         Some(Self::Status(Status {
             name,
             design,
@@ -275,6 +295,7 @@ impl<'a> Reply<'a> {
             next_look,
             spent,
             left,
+            kits: optional(kits)?,
         }))
     }
 }

@@ -45,6 +45,13 @@ pub enum Request {
         /// The mark by which a repeat of this request is known.
         tag: Option<Tag>,
     },
+    /// A replacement for a kit that cannot be used, in a blinded trial.
+    Replace {
+        /// The patient's number.
+        patient: u32,
+        /// Which replacement of this patient, from 1; a repeat names the same.
+        count: u32,
+    },
     /// The outcome of a patient.
     Outcome {
         /// The patient's number.
@@ -94,7 +101,7 @@ pub fn split_proof(body: &[u8]) -> (&[u8], Option<Proof>) {
     }
 }
 
-const VERBS: &str = "HELLO STATUS ASSIGN OUTCOME LOST REPORT AUTH KEY PLAN CLOSE ERASE";
+const VERBS: &str = "HELLO STATUS ASSIGN REPLACE OUTCOME LOST REPORT AUTH KEY PLAN CLOSE ERASE";
 
 impl Request {
     /// Reads a line as the [`Framer`](super::Framer) gives it: length, checksum if there, grammar.
@@ -145,6 +152,10 @@ impl Request {
             b"OUTCOME" => {
                 words.allowed = "OUTCOME <k> <y>";
                 Self::Outcome { patient: words.number()?, y: words.number()? }
+            }
+            b"REPLACE" => {
+                words.allowed = "REPLACE <k> <r>";
+                Self::Replace { patient: words.number()?, count: words.number()? }
             }
             b"LOST" => {
                 words.allowed = "LOST <k>";
@@ -206,6 +217,7 @@ impl fmt::Display for Request {
             Self::Assign { patient, feature, tag: Some(tag) } => {
                 write!(f, "ASSIGN {patient} {feature} {tag}")
             }
+            Self::Replace { patient, count } => write!(f, "REPLACE {patient} {count}"),
             Self::Outcome { patient, y } => write!(f, "OUTCOME {patient} {y}"),
             Self::Lost { patient } => write!(f, "LOST {patient}"),
             Self::Report => f.write_str("REPORT"),

@@ -8,7 +8,7 @@ fn lost_line_is_sent_again_unchanged() {
     for fate in [Fate::RequestLost, Fate::ReplyLost, Fate::ReplyGarbled] {
         let ward = Ward::new(&[fate, fate]);
         let patient = ward.terminal().enrol("P-1", 2).unwrap();
-        assert_eq!((patient.number, patient.arm), (1, Arm::One), "{fate:?}");
+        assert_eq!((patient.number, patient.given), (1, Treatment::Arm(Arm::One)), "{fate:?}");
         let requests = ward.requests();
         assert_eq!(requests.len(), 3);
         assert!(requests.iter().all(|line| *line == requests[0]), "{requests:?}");
@@ -21,9 +21,9 @@ fn lost_line_is_sent_again_unchanged() {
 fn late_second_answer_is_thrown_away() {
     let ward = Ward::new(&[Fate::ReplyTwice, Fate::ReplyTwice, Fate::Fine, Fate::ReplyTwice]);
     let mut terminal = ward.terminal();
-    assert_eq!(terminal.enrol("P-1", 0).unwrap().arm, Arm::One);
-    assert_eq!(terminal.enrol("P-2", 0).unwrap().arm, Arm::Zero);
-    assert_eq!(terminal.enrol("P-3", 0).unwrap().arm, Arm::Zero);
+    assert_eq!(terminal.enrol("P-1", 0).unwrap().given, Treatment::Arm(Arm::One));
+    assert_eq!(terminal.enrol("P-2", 0).unwrap().given, Treatment::Arm(Arm::Zero));
+    assert_eq!(terminal.enrol("P-3", 0).unwrap().given, Treatment::Arm(Arm::Zero));
     terminal.outcome(1, 1).unwrap();
     terminal.lost(2).unwrap();
     assert_eq!(ward.device.lock().unwrap().recorded, [(1, Some(1)), (2, None)]);
@@ -43,7 +43,10 @@ fn unplugged_enrolment_keeps_its_arm() {
     assert_eq!(terminal.register().pending().unwrap().code, "P-1");
     ward.plug_in();
     let patient = terminal.resume().unwrap().unwrap();
-    assert_eq!((patient.code.as_str(), patient.number, patient.arm), ("P-1", 1, Arm::One));
+    assert_eq!(
+        (patient.code.as_str(), patient.number, patient.given),
+        ("P-1", 1, Treatment::Arm(Arm::One))
+    );
     let requests = ward.requests();
     assert_eq!((requests.len(), &requests[0]), (2, &requests[1]));
     assert!(terminal.resume().unwrap().is_none());
@@ -84,7 +87,7 @@ fn code_is_enrolled_once() {
 fn number_of_another_terminal_is_not_taken() {
     let ward = Ward::new(&[Fate::Others(2)]);
     let patient = ward.terminal().enrol("P-1", 0).unwrap();
-    assert_eq!((patient.number, patient.arm), (3, Arm::Zero));
+    assert_eq!((patient.number, patient.given), (3, Treatment::Arm(Arm::Zero)));
     assert!(matches!(&ward.events()[2], Event::Refused { patient: 1, .. }));
     // The first copy got lost, another terminal took the number: the device compared the tags and
     // said so.
@@ -119,6 +122,10 @@ fn memory_failure_keeps_the_enrolment() {
     let why = refused(terminal.enrol("P-1", 2).unwrap_err());
     assert!(why.contains("memory failed"), "{why}");
     assert!(terminal.register().pending().is_some());
-    assert_eq!(terminal.resume().unwrap().unwrap().arm, Arm::One, "after power-up");
+    assert_eq!(
+        terminal.resume().unwrap().unwrap().given,
+        Treatment::Arm(Arm::One),
+        "after power-up"
+    );
     assert_eq!(ward.device.lock().unwrap().assigned(), 1);
 }

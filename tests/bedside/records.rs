@@ -115,7 +115,7 @@ fn notes_operators_and_past_arms() {
         terminal.switch_operator("a\u{1b}").is_err()
             && terminal.write_note(1, NoteKind::Other, "\u{202e}").is_err()
     );
-    assert_eq!(terminal.find("p-1").unwrap().arm, Arm::One);
+    assert_eq!(terminal.find("p-1").unwrap().given, Treatment::Arm(Arm::One));
     assert!(terminal.find("P-2").is_err());
     drop(terminal);
     let entries = log::verify(&ward.log(), None).unwrap().1;

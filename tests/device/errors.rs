@@ -34,7 +34,7 @@ fn syntax_names_the_word_and_what_was_allowed() {
         ("OUTCOME 1 x", "ERR syntax got=x allowed OUTCOME <k> <y>"),
         (
             "hello",
-            "ERR syntax got=hello allowed HELLO STATUS ASSIGN OUTCOME LOST REPORT AUTH KEY PLAN CLOSE ERASE",
+            "ERR syntax got=hello allowed HELLO STATUS ASSIGN REPLACE OUTCOME LOST REPORT AUTH KEY PLAN CLOSE ERASE",
         ),
     ]);
 }

@@ -9,12 +9,12 @@ use equipoise::plan::Plan;
 use equipoise::wire::{FileDigest, Reply, TrialName};
 
 /// The LEDs of a picture, as 5 * y + x.
-fn leds(picture: u32) -> Vec<u64> {
+pub fn leds(picture: u32) -> Vec<u64> {
     (0..25_u32).filter(|led| picture >> led & 1 != 0).map(u64::from).collect()
 }
 
 /// What was lit in the next so many microseconds.
-fn lit(board: &mut Board, time: u64) -> Vec<u64> {
+pub fn lit(board: &mut Board, time: u64) -> Vec<u64> {
     board.state();
     board.run(time);
     let mut lit = board.state().lit;

@@ -16,11 +16,11 @@ const BAUD: f64 = 115_200.0;
 /// The v1's clock.
 const HERTZ: f64 = 16e6;
 /// Most that computing an `ASSIGN` may take of the time its request and reply spend on the line.
-const SHARE: f64 = 0.11;
+pub const SHARE: f64 = 0.11;
 /// The function that answers a line, and the one that waits for the reply's moment, as parts of
 /// their symbols.
-const ANSWER: &str = "main_loop6answer17h";
-const WAIT: &str = "main_loop4wait17h";
+pub const ANSWER: &str = "main_loop6answer17h";
+pub const WAIT: &str = "main_loop4wait17h";
 /// Patients who are traced: with short numbers, whose requests take the least time on the line (but
 /// for the very first, for whom the generator makes its first block), and with longer ones.
 const TRACED: [RangeInclusive<u32>; 2] = [2..=9, 151..=159];
@@ -50,7 +50,7 @@ impl Emulator {
     }
 
     /// Instructions of deciding the last request.
-    fn decided(&mut self) -> u32 {
+    pub fn decided(&mut self) -> u32 {
         self.count("STAMP_BEGIN", "STAMP_DECIDED")
     }
 
@@ -63,6 +63,11 @@ impl Emulator {
 /// Seconds of a request and its reply on the line.
 fn on_the_wire(request: &str, reply: &str) -> f64 {
     (sealed(request).len() + sealed(reply).len() + 2) as f64 * BITS / BAUD
+}
+
+/// The share of a request's time on the line that these cycles take.
+pub fn share_of_line(cycles: u32, request: &str, reply: &str) -> f64 {
+    f64::from(cycles) / HERTZ / on_the_wire(request, reply)
 }
 
 fn median<T: Ord + Copy>(counts: &mut [T]) -> T {
@@ -84,7 +89,7 @@ impl Traced {
     fn share(&self, patients: &RangeInclusive<u32>) -> f64 {
         let share = |(k, cycles): &(u32, u32)| {
             let request = format!("ASSIGN {k} {} {}", k % 64, tag(*k));
-            f64::from(*cycles) / HERTZ / on_the_wire(&request, &format!("ARM {k} 1"))
+            share_of_line(*cycles, &request, &format!("ARM {k} 1"))
         };
         let mut shares: Vec<f64> =
             self.assign.iter().filter(|(k, _)| patients.contains(k)).map(share).collect();

@@ -226,3 +226,40 @@ fn loss_is_confirmed() {
     assert_eq!(model.scene, Scene::List);
     assert_eq!(press(&mut model, &[KeyCode::Char('L'), ENTER]), Some(Order::Lost { number: 1200 }));
 }
+
+/// In a blinded trial the screen shows kits, in every scene, and names no arm.
+#[test]
+fn a_blinded_screen_shows_kits() {
+    let text = equipoise::host::terminal::trial_file::EXAMPLE
+        .replacen("title = \"Early walking", "blinded = true\ntitle = \"Pain", 1)
+        .replacen("\"Usual care\", \"Early walking\"", "\"Placebo\", \"Verumin\"", 1)
+        .replacen("patients = 4000", "patients = 4000\nkits = 4400", 1)
+        + "\n[kits]\nprefix = \"K-\"\ncheck = \"damm\"\n";
+    let mut model = Model::new(TrialFile::parse("t", &text).unwrap(), now(), false);
+    let with = |kits: &[u32]| {
+        let given = Treatment::Kits { kits: kits.to_vec(), replaced: kits.len() as u8 - 1 };
+        Patient { given, ..patient("H-07/19", 1234, "2026-11-16T08:18:00Z") }
+    };
+    let quiet = |model: &Model| {
+        let screen = shown(model).to_lowercase();
+        assert!(!screen.contains("placebo") && !screen.contains("verumin"), "{screen}");
+        assert!(!screen.contains("arm 0") && !screen.contains("arm 1"), "{screen}");
+    };
+    model.news(News::Connected("/dev/ttyACM0".to_owned()));
+    model.news(News::Progress(Status { kits: Some((4400, 0)), ..status() }));
+    model.news(News::Enrolled(with(&[572])));
+    shows(&model, &["kit K-05724", "Patient H-07/19, number 1234"]);
+    quiet(&model);
+    model.news(News::Waiting(vec![with(&[572])]));
+    press(&mut model, &[ENTER]);
+    shows(&model, &["A kit", "K other kit"]);
+    quiet(&model);
+    press(&mut model, &[KeyCode::Char('k')]);
+    shows(&model, &["Give patient H-07/19 another kit instead of kit K-05724?"]);
+    quiet(&model);
+    assert_eq!(press(&mut model, &[ENTER]), Some(Order::Replace { number: 1234 }));
+    shows(&model, &["Asking the device for another kit"]);
+    model.news(News::Enrolled(with(&[572, 573])));
+    shows(&model, &["kit K-0573"]);
+    quiet(&model);
+}

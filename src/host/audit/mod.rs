@@ -6,6 +6,7 @@
 //! * [`pairs`]: exact likelihood ratios of pairs of trials of any size, over the line;
 //! * [`sampler`]: the law of the noise, from the sampler's tables and by draws;
 //! * [`structured`]: the parts whose laws are known, at full size;
+//! * [`kits`]: a statistical attack on the kit numbers of blinded trials;
 //! * [`black_box`]: the device over its line, many times, with the error of its bounds stated.
 //!
 //! `interim` and `uniform` claim (epsilon, 0): that is our claim, and if anything exceeds it the
@@ -20,6 +21,7 @@ pub mod desk;
 pub mod enumerator;
 pub mod exact;
 pub mod findings;
+pub mod kits;
 pub mod loss;
 pub mod pairs;
 pub mod sampler;

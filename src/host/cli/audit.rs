@@ -4,8 +4,10 @@ use crate::prelude::*;
 use std::path::PathBuf;
 
 use super::error::CliError;
+use crate::host::audit::kits::{FEATURES, Numbering, attack};
 use crate::host::audit::{self, Methods, table};
 use crate::host::output::{check_file, say, write_file};
+use crate::kits::{MAX_KITS, advantage};
 use crate::plan::Design;
 
 /// Audit the privacy claims of the designs.
@@ -28,6 +30,9 @@ pub struct AuditArgs {
     /// Runs of the device over its line
     #[arg(long)]
     black_box: bool,
+    /// A statistical attack on the kit numbers of blinded trials
+    #[arg(long)]
+    kits: bool,
     /// Runs of the black box on each of two neighbouring trials
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(100..=100_000_000))]
     runs: u32,
@@ -49,6 +54,41 @@ fn named(name: &str) -> Result<Design, String> {
     })
 }
 
+/// Trials and patients of the attack on kit numbers, and on increasing ones.
+const ATTACKED: [(Numbering, u32, u32); 2] =
+    [(Numbering::Permutation, 40, 5_000), (Numbering::Increasing, 10, 5_000)];
+
+/// Attacks the kit numbers that ship, and increasing ones for comparison.
+fn attack_kits() -> Result<(), CliError> {
+    let mut broken = false;
+    for (numbering, trials, patients) in ATTACKED {
+        let seed = getrandom::u64().map_err(CliError::usage)?;
+        let found = attack(numbering, trials, patients, seed);
+        let name = match numbering {
+            Numbering::Permutation => "the permutation that ships",
+            Numbering::Increasing => "increasing numbers, for comparison",
+        };
+        let [share, guessed] = found.right.map(|right| right * 100.0);
+        let verdict = if found.succeeds() { "the attack SUCCEEDS" } else { "nothing found" };
+        say(&format!(
+            "kit numbers by {name}: {} assignments, one arm given to {:.1} %\n  arms guessed right by the share alone \
+             {share:.2} %, by the attack {guessed:.2} %: {verdict}\n",
+            found.assignments,
+            found.share * 100.0
+        ));
+        for (feature, z) in FEATURES.iter().zip(found.dependence) {
+            say(&format!("  {feature:<28} {z:>9.1} standard errors from independence\n"));
+        }
+        broken |= numbering == Numbering::Permutation && found.succeeds();
+    }
+    let bound = [MAX_KITS, 4_400].map(advantage);
+    say(&format!(
+        "proven distance from a random permutation: 2^{:.0} for {MAX_KITS} kits an arm, 2^{:.0} for 4400\n",
+        bound[0], bound[1]
+    ));
+    if broken { Err(CliError::refused("kit numbers tell arms")) } else { Ok(()) }
+}
+
 /// Runs the audit and prints it.
 ///
 /// # Errors
@@ -57,14 +97,17 @@ pub fn audit(args: &AuditArgs) -> Result<(), CliError> {
     if let Some(path) = &args.svg {
         check_file(path, args.force).map_err(|error| CliError::file(path, &error))?;
     }
-    let AuditArgs { exact, structured, black_box, .. } = *args;
-    let all = !(exact || structured || black_box);
+    let AuditArgs { exact, structured, black_box, kits, .. } = *args;
+    let all = !(exact || structured || black_box || kits);
     let methods = Methods {
         exact: all || exact,
         structured: all || structured,
         black_box: (all || black_box).then_some(args.runs),
     };
     let findings = audit::findings_of(methods, args.design);
+    if kits && !(exact || structured || black_box) {
+        return attack_kits();
+    }
     if args.json {
         let json = serde_json::to_string_pretty(&findings).map_err(CliError::usage)?;
         say(&format!("{json}\n"));

@@ -12,6 +12,7 @@ use super::session::{PatientName, PortArgs, SessionArgs};
 use crate::host::output::say;
 use crate::host::terminal::bedside::{Recorded, failure};
 use crate::host::terminal::client::Hello;
+use crate::host::terminal::register::Treatment;
 use crate::host::terminal::screen;
 use crate::host::terminal::trial_file::TrialFile;
 use crate::wire::{NextLook, State, Status};
@@ -78,15 +79,61 @@ pub fn assign(args: &AssignArgs) -> Result<(), CliError> {
     let mut bedside = args.session.open()?;
     let feature = args.feature_of(bedside.trial())?;
     let patient = bedside.enrol(&args.code, feature)?;
-    let (name, arm) = (bedside.trial().arm_name(patient.arm), patient.arm.index());
     say(&if args.json {
         let (code, number) = (&patient.code, patient.number);
-        let line = serde_json::json!({
-            "code": code, "patient": number, "feature": feature, "arm": arm, "arm_name": name,
-        });
+        let mut line = serde_json::json!({ "code": code, "patient": number, "feature": feature });
+        add_given(&mut line, bedside.trial(), &patient.given);
         format!("{line}\n")
     } else {
-        format!("patient {}, number {}: arm {arm}, {name}\n", patient.code, patient.number)
+        let given = bedside.trial().given(&patient.given);
+        format!("patient {}, number {}: {given}\n", patient.code, patient.number)
+    });
+    Ok(())
+}
+
+/// Adds what a patient was given to a line of JSON.
+pub fn add_given(line: &mut serde_json::Value, trial: &TrialFile, given: &Treatment) {
+    match given {
+        Treatment::Arm(arm) => {
+            line["arm"] = arm.index().into();
+            line["arm_name"] = trial.arm_name(*arm).into();
+        }
+        Treatment::Kits { replaced, .. } => {
+            line["kit"] = given.kit().into();
+            line["label"] = trial.given_name(given).into();
+            line["replaced"] = (*replaced).into();
+        }
+    }
+}
+
+/// `equipoise replace`
+#[derive(Debug, clap::Args)]
+pub struct ReplaceArgs {
+    /// Patient code, or `#` and the patient's number
+    patient: PatientName,
+    /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// Gives a patient of a blinded trial another kit of the same arm.
+///
+/// # Errors
+/// Refused, the trial is not blinded, or no device.
+pub fn replace(args: &ReplaceArgs) -> Result<(), CliError> {
+    let mut bedside = args.session.open()?;
+    let number = args.patient.number(bedside.register())?;
+    let patient = bedside.replace(number)?;
+    say(&if args.json {
+        let mut line = serde_json::json!({ "code": patient.code, "patient": number });
+        add_given(&mut line, bedside.trial(), &patient.given);
+        format!("{line}\n")
+    } else {
+        let given = bedside.trial().given(&patient.given);
+        let count = patient.given.replaced();
+        format!("patient {}, number {number}: {given}, replacement {count}\n", patient.code)
     });
     Ok(())
 }
@@ -251,7 +298,7 @@ fn as_json(status: &Status, hello: &Hello) -> String {
         NextLook::After(resolved) => Some(resolved),
         NextLook::AtClose | NextLook::None => None,
     };
-    let line = serde_json::json!({
+    let mut line = serde_json::json!({
         "state": hello.state.name(), "version": hello.version,
         "image": hello.image.map(|image| image.to_string()), "trial": status.name.id.to_string(),
         "digest": status.name.file.to_string(), "design": status.design.name(), "patients": status.patients,
@@ -259,6 +306,10 @@ fn as_json(status: &Status, hello: &Hello) -> String {
         "capacity": status.capacity, "phase": status.phase.name(), "looks": status.looks, "next_look": next,
         "epsilon_spent": status.spent.to_string(), "epsilon_left": status.left.to_string(),
     });
+    if let Some((kits, replaced)) = status.kits {
+        line["kits"] = kits.into();
+        line["replaced"] = replaced.into();
+    }
     format!("{line}\n")
 }
 
@@ -269,10 +320,14 @@ fn in_words(status: &Status, port: &str, hello: &Hello) -> String {
         NextLook::None => "none".to_owned(),
     };
     let s = status;
+    let kits = s.kits.map_or(String::new(), |(kits, replaced)| {
+        let reserve = kits.saturating_sub(s.patients);
+        format!("  kits      {kits} an arm, {replaced} of {reserve} replacements given\n")
+    });
     format!(
         "{port}: {}\n  trial     {}, digest {}\n  design    {}, phase {}\n  patients  {} of {}, {} resolved, {} \
          waiting, room for {}\n  looks     {}, next {next}\n  epsilon   {} spent in the device's lifetime, {} left\n  \
-         program   {}\n",
+         program   {}\n{kits}",
         hello.state.name(),
         s.name.id,
         s.name.file,

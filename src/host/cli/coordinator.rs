@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use super::bedside::add_given;
 use super::error::CliError;
 use super::session::{OperatorArgs, PatientName, TrialArgs};
 use crate::host::output::{say, write_file};
@@ -158,17 +159,24 @@ pub fn list(args: &EnrolmentArgs) -> Result<(), CliError> {
             patient.number.to_string(),
             patient.code.clone(),
             trial.feature_name(patient.feature),
-            patient.arm.index().to_string(),
-            trial.arm_name(patient.arm).to_owned(),
+            number(patient),
+            trial.given_name(&patient.given),
             patient.since.to_string(),
             patient.operator.clone(),
             register.resolved(patient.number).unwrap_or_default().to_owned(),
             notes.collect::<Vec<_>>().join("; "),
         ]
     });
+    let [given, name] = if trial.kits.is_some() { ["kit", "label"] } else { ["arm", "arm_name"] };
     let header =
-        ["patient", "code", "kind", "arm", "arm_name", "enrolled", "operator", "recorded", "notes"];
+        ["patient", "code", "kind", given, name, "enrolled", "operator", "recorded", "notes"];
     args.list.write(&header, &rows.collect::<Vec<_>>())
+}
+
+/// The number of what a patient was given.
+fn number(patient: &Patient) -> String {
+    let arm = patient.given.arm().map(|arm| arm.index() as u32);
+    arm.or(patient.given.kit()).map_or(String::new(), |number| number.to_string())
 }
 
 /// `equipoise show`
@@ -194,25 +202,28 @@ pub fn show(args: &ShowArgs) -> Result<(), CliError> {
     let patient = patient.ok_or_else(|| {
         CliError::refused(format!("the log has no arm of patient number {number}"))
     })?;
-    let (arm, name, kind) =
-        (patient.arm.index(), trial.arm_name(patient.arm), trial.feature_name(patient.feature));
+    let kind = trial.feature_name(patient.feature);
     let (recorded, notes) = (register.resolved(number), register.notes(number));
     if args.json {
         let notes: Vec<_> = notes
             .iter()
             .map(|note| serde_json::json!({ "time": note.time, "operator": note.operator, "kind": note.kind, "text": note.text }))
             .collect();
-        let line = serde_json::json!({
-            "code": patient.code, "patient": number, "feature": patient.feature, "kind": kind, "arm": arm,
-            "arm_name": name, "enrolled": patient.since.to_string(), "operator": patient.operator,
+        let mut line = serde_json::json!({
+            "code": patient.code, "patient": number, "feature": patient.feature, "kind": kind,
+            "enrolled": patient.since.to_string(), "operator": patient.operator,
             "recorded": recorded, "notes": notes,
         });
+        add_given(&mut line, &trial, &patient.given);
         say(&format!("{line}\n"));
         return Ok(());
     }
     let mut text = format!(
-        "patient {}, number {number}, {kind}: arm {arm}, {name}\nenrolled {} by {}\n",
-        patient.code, patient.since, patient.operator
+        "patient {}, number {number}, {kind}: {}\nenrolled {} by {}\n",
+        patient.code,
+        trial.given(&patient.given),
+        patient.since,
+        patient.operator
     );
     text += &recorded.map_or_else(
         || "waiting for the outcome\n".to_owned(),

@@ -65,6 +65,9 @@ impl CustodianArgs {
 pub struct ProvisionArgs {
     /// Trial file with plan and names
     trial: PathBuf,
+    /// Begin a blinded trial although its kit numbers were used before: only if none was given
+    #[arg(long)]
+    same_kits: bool,
     #[command(flatten)]
     custodian: CustodianArgs,
 }
@@ -77,6 +80,14 @@ pub fn provision(args: &ProvisionArgs) -> Result<(), CliError> {
     let trial = TrialFile::read(&args.trial)?;
     let key = Key::read(&args.custodian.key_file)?;
     let file = FileDigest(trial.digest());
+    // The same trial file and key give the same kit numbers.
+    let begun_before = place::trial_copy(file).is_ok_and(|copy| copy.exists());
+    if trial.kits.is_some() && begun_before && !args.same_kits {
+        return Err(CliError::usage(
+            "a blinded trial with this trial file was begun before, and would give the same kit numbers again: change \
+             the title, or if no kit was ever given say --same-kits; nothing was sent",
+        ));
+    }
     let begun = custodian::provision(&mut args.custodian.device.client(), &trial.plan, file, &key)?;
     let name = begun.trial;
     let answered = format!("OK trial={name} claim={}", begun.claim.name());

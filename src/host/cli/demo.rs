@@ -16,6 +16,9 @@ pub struct DemoArgs {
     /// Seed of the simulated patients; by default another one each time
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
+    /// A double-blind trial: kit numbers instead of arms, and replacements for broken kits
+    #[arg(long)]
+    blinded: bool,
 }
 
 /// Runs the demonstration.
@@ -23,6 +26,6 @@ pub struct DemoArgs {
 /// # Errors
 /// The board cannot be started, or the trial did not go as it should.
 pub fn run(args: &DemoArgs) -> Result<(), CliError> {
-    let DemoArgs { patients, board, seed } = *args;
-    Ok(demo(&Settings { patients, board, seed })?)
+    let DemoArgs { patients, board, seed, blinded } = *args;
+    Ok(demo(&Settings { patients, board, seed, blinded })?)
 }

@@ -10,6 +10,7 @@ pub mod custodian;
 pub mod demo;
 pub mod device;
 pub mod error;
+pub mod kits;
 pub mod log;
 pub mod plan;
 pub mod pool;
@@ -61,6 +62,8 @@ enum Command {
     Assign(bedside::AssignArgs),
     /// Record the outcome of a patient
     Outcome(bedside::OutcomeArgs),
+    /// Give a patient of a blinded trial another kit of the same arm
+    Replace(bedside::ReplaceArgs),
     /// Record that the outcome of a patient will never come
     Lost(bedside::LostArgs),
     /// List the patients whose outcome is missing
@@ -101,6 +104,9 @@ enum Command {
     Plan(plan::PlannerArgs),
     /// Combine the reports of several devices that ran the same trial file
     Pool(pool::PoolArgs),
+    /// The kits of a blinded trial: list them, check a list, unblind one
+    #[command(subcommand)]
+    Kits(kits::KitsCommand),
     /// Check the log of a terminal
     #[command(subcommand)]
     Log(log::LogCommand),
@@ -135,6 +141,7 @@ pub fn run() -> ExitCode {
         Command::Assign(args) => finish(bedside::assign(&args), args.json),
         Command::Outcome(args) => finish(bedside::outcome(&args), args.json),
         Command::Lost(args) => finish(bedside::lost(&args), args.json),
+        Command::Replace(args) => finish(bedside::replace(&args), args.json),
         Command::Waiting(args) => finish(coordinator::waiting(&args), false),
         Command::List(args) => finish(coordinator::list(&args), false),
         Command::Show(args) => finish(coordinator::show(&args), args.json),
@@ -154,6 +161,7 @@ pub fn run() -> ExitCode {
         Command::Normality(args) => finish(charts::normality(&args), false),
         Command::Plan(args) => finish(plan::plan(&args), false),
         Command::Pool(args) => finish(pool::pool(&args), args.json.as_deref() == Some("-")),
+        Command::Kits(command) => finish(kits::run(&command), false),
         Command::Log(command) => finish(log::run(&command), false),
         Command::Sample(args) => finish(sample::sample(&args), false),
         Command::Completions { shell } => finish(completions(shell), false),

@@ -82,6 +82,13 @@ pub fn report(args: &ReportArgs) -> Result<(), CliError> {
     let verified = key
         .zip(trial.as_ref())
         .map(|(key, trial)| key.signed(&trial.plan, FileDigest(trial.digest()), &report));
+    // In a blinded trial arms are named to the custodian alone.
+    let trial = trial.map(|mut trial| {
+        if trial.kits.is_some() && verified != Some(true) {
+            trial.arms = ["arm 0", "arm 1"].map(str::to_owned);
+        }
+        trial
+    });
     let effects = Effects::new(&report, &status, trial.as_ref()).adjust(args.simultaneous);
     let text = report::write(args.format, &effects, &report, trial.as_ref(), verified);
     match &args.output {

@@ -66,6 +66,7 @@ impl PlanArgs {
             patients: self.patients,
             reports: self.reports,
             close: Close::Custodian,
+            kits: 0,
         })
     }
 }

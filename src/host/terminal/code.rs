@@ -118,6 +118,12 @@ impl CheckDigit {
         }
     }
 
+    /// The check digit of these digits.
+    #[must_use]
+    pub fn digit(self, digits: &str) -> Option<u32> {
+        (0..10).find(|digit| self.holds(&format!("{digits}{digit}")))
+    }
+
     /// Whether the last digit of the code is right; a code needs two digits at least.
     fn holds(self, code: &str) -> bool {
         let digits: Vec<u8> = code

@@ -20,10 +20,13 @@ use super::client::Client;
 use super::custodian;
 use super::failure::Failure;
 use super::keys::Key;
+use super::kit_label::{KitLabel, RawLabel};
 use super::log;
+use super::register::Treatment;
 use super::report::{self, Effects};
 use super::trial_file::TrialFile;
 use crate::design::Arm;
+use crate::host::kits::arms;
 use crate::host::output::say;
 use crate::plan::Plan;
 use crate::trial::Phase;
@@ -35,6 +38,10 @@ const TRUTH: [[f64; 2]; 4] = [[0.35, 0.65], [0.30, 0.60], [0.45, 0.55], [0.60, 0
 const LATEST: u64 = 60;
 /// One outcome in this many never comes.
 const LOST_ONE_IN: u64 = 20;
+/// A blinded trial has one kit in this many more than patients, for replacements..
+const RESERVE_ONE_IN: u32 = 20;
+/// .. and one patient in this many drops the kit.
+const BROKEN_ONE_IN: u64 = 50;
 /// Patients when none are named: on the virtual board as the trial file says; the emulated one is
 /// slower.
 const QEMU_PATIENTS: u32 = 1000;
@@ -61,6 +68,8 @@ pub struct Settings {
     pub board: Kind,
     /// Seed of the simulated patients; by default another one each time.
     pub seed: Option<u64>,
+    /// Kit numbers instead of arms.
+    pub blinded: bool,
 }
 
 /// A folder of its own, in memory where the machine has such a place, gone at the end.
@@ -96,7 +105,17 @@ pub fn demo(args: &Settings) -> Result<(), Failure> {
     let mut parameters = trial.plan.parameters();
     let usual = if args.board == Kind::Qemu { QEMU_PATIENTS } else { parameters.patients };
     parameters.patients = args.patients.unwrap_or(usual);
+    if args.blinded {
+        parameters.kits = parameters.patients + parameters.patients / RESERVE_ONE_IN + 1;
+    }
     trial.plan = Plan::new(parameters).map_err(|error| Failure::Usage(error.to_string()))?;
+    if args.blinded {
+        // The example is about walking, which nobody can be blind to.
+        trial.title = "A new drug against pain after hip surgery".to_owned();
+        trial.arms = ["Placebo", "Analgetin"].map(str::to_owned);
+        let labels = KitLabel::new(RawLabel::example(), parameters.kits);
+        trial.kits = Some(labels.map_err(Failure::Usage)?);
+    }
     let folder = Folder::new()?;
     let board = match args.board {
         Kind::Virtual => Board::virtual_on(&folder.0.join("flash"))?,
@@ -122,8 +141,10 @@ pub fn demo(args: &Settings) -> Result<(), Failure> {
     let log_file = folder.0.join("log.jsonl");
     let bedside = Bedside::open(client, trial.clone(), &log_file, "demo")?;
     let chance = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let kits = trial.plan.kits();
+    let arms = arms(&key.kit_key(FileDigest(trial.digest()), kits), kits);
     let mut ward =
-        Ward { bedside, chance, due: BTreeMap::new(), worse: 0, last: (Phase::Explore, 0) };
+        Ward { bedside, chance, due: BTreeMap::new(), worse: 0, last: (Phase::Explore, 0), arms };
     ward.all_patients(&board)?;
     custodian::close(ward.bedside.client(), &key)?;
     tell(trial.plan.patients(), "the custodian closes the trial: the final look");
@@ -156,12 +177,13 @@ fn conclude(ward: &mut Ward, key: &Key, log_file: &Path, start: Instant) -> Resu
         "WRONG"
     };
     let (head, _) = log::verify(log_file, None)?;
+    let kits = kits(&ward.bedside)?;
     say(&format!("\n{}", report::table(&effects, Some(&trial))));
     say(&format!(
         "The truth (x) lies in {covered} of {} intervals. The report's MAC is {mac}.\n\n\
          Worse arm:  {worse} patients, about {uniform:.0} in a uniform trial: {spared:.0} % of those were spared it.\n\
          Privacy:    epsilon {} spent, at most, for any one patient; delta 0.\n\
-         Log:        {} lines, the chain holds; no outcome is in it.\n\
+         Log:        {} lines, the chain holds; no outcome is in it.\n{kits}\
          Time:       {:.1} s\n\n\
          Next:\n  \
          equipoise                            a virtual device, in this terminal or in the browser\n  \
@@ -176,6 +198,32 @@ fn conclude(ward: &mut Ward, key: &Key, log_file: &Path, start: Instant) -> Resu
         start.elapsed().as_secs_f64(),
     ));
     Ok(())
+}
+
+/// What a blinded trial has to show: every kit was given once, and no arm is in the log.
+fn kits(bedside: &Bedside) -> Result<String, Failure> {
+    if bedside.trial().kits.is_none() {
+        return Ok(String::new());
+    }
+    let mut given: Vec<u32> = Vec::new();
+    for patient in bedside.register().patients() {
+        if let Treatment::Kits { kits, .. } = &patient.given {
+            given.extend(kits);
+        }
+    }
+    let count = given.len();
+    given.sort_unstable();
+    given.dedup();
+    let path = bedside.log().path();
+    let log = std::fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
+    let named = bedside.trial().arms.iter().any(|arm| log.contains(arm.as_str()));
+    if given.len() != count || named {
+        return Err(Failure::Refused("a kit was given twice, or the log names an arm".to_owned()));
+    }
+    let replaced = count - bedside.register().patients().count();
+    Ok(format!(
+        "Kits:       {count} given, each to one patient, {replaced} of them replacements; no arm is in the log.\n"
+    ))
 }
 
 fn truth(feature: u8) -> [f64; 2] {
@@ -194,6 +242,8 @@ struct Ward {
     due: BTreeMap<u64, Vec<(u32, Option<u16>)>>,
     worse: u32,
     last: (Phase, u32),
+    /// The arm of every kit of a blinded trial, which the simulation knows and the ward does not.
+    arms: Vec<Arm>,
 }
 
 impl Ward {
@@ -219,8 +269,15 @@ impl Ward {
         let features = u64::from(self.bedside.trial().plan.features());
         let feature = u8::try_from(self.chance.next_u64() % features).unwrap_or_default();
         let enrolled = self.bedside.enrol(&format!("P-{patient}"), feature)?;
+        let mut given = enrolled.given.clone();
+        if given.kit().is_some() && self.chance.next_u64().is_multiple_of(BROKEN_ONE_IN) {
+            given = self.bedside.replace(enrolled.number)?.given;
+        }
+        let kit = given.kit().and_then(|kit| self.arms.get(kit as usize - 1));
+        let arm = given.arm().or(kit.copied());
+        let arm = arm.ok_or_else(|| Failure::Refused(format!("patient {patient} has no arm")))?;
         let [zero, one] = truth(feature);
-        let (p, other) = if enrolled.arm == Arm::One { (one, zero) } else { (zero, one) };
+        let (p, other) = if arm == Arm::One { (one, zero) } else { (zero, one) };
         self.worse += u32::from(p < other);
         let uniform = (self.chance.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         let y = u16::from(uniform < p);

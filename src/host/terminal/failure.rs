@@ -71,6 +71,7 @@ pub fn in_words(word: Word, detail: &str) -> String {
             "too many patients are waiting: enter outcomes or losses before the next patient"
         }
         Word::Full => "every patient of the plan is enrolled",
+        Word::Kits => "the device has no replacement kit for this patient",
         Word::Early => "there is no estimate yet: the report comes when the trial is closed",
         Word::Closed => "the trial is closed",
         Word::Blank => "the device holds no trial: the custodian must provision it first",

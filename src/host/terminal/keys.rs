@@ -15,6 +15,7 @@ use super::failure::Failure;
 use crate::device::auth::CustodianKey;
 use crate::device::report::ReportMac;
 use crate::host::os;
+use crate::kits::KitKey;
 use crate::plan::Plan;
 use crate::wire::{
     FileDigest, Hex, MAC_BYTES, NONCE_BYTES, Proof, Request, TrialId, TrialName, unhex,
@@ -74,6 +75,18 @@ impl Key {
 
     const fn key(&self) -> CustodianKey {
         CustodianKey::new(self.0)
+    }
+
+    /// The key of the kit numbers of a blinded trial.
+    #[must_use]
+    pub fn kit_key(&self, file: FileDigest, kits: u32) -> KitKey {
+        self.key().kit_key(file, kits)
+    }
+
+    /// The seal of a list of kits.
+    #[must_use]
+    pub fn kit_seal(&self, file: FileDigest, list: &[u8]) -> [u8; MAC_BYTES] {
+        self.key().kit_seal(file, list)
     }
 
     /// Proves to the device with this trial that the holder of the key sends this request.

@@ -68,6 +68,11 @@ pub enum Order {
         /// The patient's number.
         number: u32,
     },
+    /// Another kit, for one that cannot be used; what comes back is as after an enrolment.
+    Replace {
+        /// The patient's number.
+        number: u32,
+    },
     /// A note on a patient.
     Note {
         /// The patient's number.
@@ -107,7 +112,7 @@ pub enum News {
     Progress(Status),
     /// Everybody whose outcome is waited for.
     Waiting(Vec<Patient>),
-    /// A patient has an arm.
+    /// A patient has an arm, or a kit.
     Enrolled(Patient),
     /// An outcome or a loss was recorded.
     Recorded(Recorded),

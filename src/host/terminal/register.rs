@@ -14,7 +14,50 @@ use super::code::folded;
 use super::log::{Entry, Event, NoteKind};
 use crate::design::Arm;
 
-/// A patient with a number and an arm.
+/// What a patient was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// An arm.
+    Arm(Arm),
+    /// Kits of a blinded trial.
+    Kits {
+        /// The first one and its replacements, as far as this log knows them; the last one counts.
+        kits: Vec<u32>,
+        /// How many replacements the patient had, known or not.
+        replaced: u8,
+    },
+}
+
+impl Treatment {
+    /// The arm, if it is known.
+    #[must_use]
+    pub const fn arm(&self) -> Option<Arm> {
+        match self {
+            Self::Arm(arm) => Some(*arm),
+            Self::Kits { .. } => None,
+        }
+    }
+
+    /// The kit that counts, in a blinded trial.
+    #[must_use]
+    pub fn kit(&self) -> Option<u32> {
+        match self {
+            Self::Arm(_) => None,
+            Self::Kits { kits, .. } => kits.last().copied(),
+        }
+    }
+
+    /// Replacements so far.
+    #[must_use]
+    pub const fn replaced(&self) -> u8 {
+        match self {
+            Self::Arm(_) => 0,
+            Self::Kits { replaced, .. } => *replaced,
+        }
+    }
+}
+
+/// A patient with a number and an arm or a kit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patient {
     /// The code the ward uses.
@@ -23,8 +66,8 @@ pub struct Patient {
     pub number: u32,
     /// Kind of patient.
     pub feature: u8,
-    /// The arm the device gave.
-    pub arm: Arm,
+    /// What the device gave.
+    pub given: Treatment,
     /// When the device gave it.
     pub since: Timestamp,
     /// Who enrolled the patient.
@@ -129,14 +172,23 @@ impl Register {
                 self.wanted = None;
             }
             Event::Arm { code, patient, feature, arm, .. } => {
-                let since = entry.time.parse().unwrap_or_default();
-                let (number, feature, arm) = (*patient, *feature, Arm::from_bit(*arm == 1));
-                self.give(code, number);
-                self.waiting.insert(number);
-                let (code, operator) = (code.clone(), entry.operator.clone());
-                self.patients
-                    .insert(number, Patient { code, number, feature, arm, since, operator });
-                self.pending = None;
+                let given = Treatment::Arm(Arm::from_bit(*arm == 1));
+                self.enrolled(entry, code, *patient, *feature, given);
+            }
+            Event::Kit { code, patient, feature, kit, .. } => {
+                let given = Treatment::Kits { kits: vec![*kit], replaced: 0 };
+                self.enrolled(entry, code, *patient, *feature, given);
+            }
+            Event::Replaced { patient, count, kit, .. } => {
+                if let Some(Treatment::Kits { kits, replaced }) = self.given_mut(*patient) {
+                    kits.push(*kit);
+                    *replaced = *count;
+                }
+            }
+            Event::ReplacementUnclear { patient, count, .. } => {
+                if let Some(Treatment::Kits { replaced, .. }) = self.given_mut(*patient) {
+                    *replaced = *count;
+                }
             }
             Event::Refused { .. } => (self.pending, self.wanted) = (None, None),
             Event::Unclear { code, patient, .. } => {
@@ -156,8 +208,24 @@ impl Register {
                 let note = Note { time, operator, kind: *kind, text: text.clone() };
                 self.notes.entry(*patient).or_default().push(note);
             }
-            Event::Operator { .. } | Event::Custodian { .. } | Event::Recovered { .. } => {}
+            Event::Operator { .. }
+            | Event::Custodian { .. }
+            | Event::Unblinded { .. }
+            | Event::Recovered { .. } => {}
         }
+    }
+
+    fn enrolled(&mut self, entry: &Entry, code: &str, number: u32, feature: u8, given: Treatment) {
+        let since = entry.time.parse().unwrap_or_default();
+        self.give(code, number);
+        self.waiting.insert(number);
+        let (code, operator) = (code.to_owned(), entry.operator.clone());
+        self.patients.insert(number, Patient { code, number, feature, given, since, operator });
+        self.pending = None;
+    }
+
+    fn given_mut(&mut self, number: u32) -> Option<&mut Treatment> {
+        self.patients.get_mut(&number).map(|patient| &mut patient.given)
     }
 
     fn give(&mut self, code: &str, number: u32) {

@@ -170,6 +170,7 @@ impl Worker<'_> {
             }
             Order::Outcome { number, y } => bedside.outcome(*number, *y).map(News::Recorded),
             Order::Lost { number } => bedside.lost(*number).map(News::Recorded),
+            Order::Replace { number } => bedside.replace(*number).map(News::Enrolled),
             Order::Note { number, kind, text } => {
                 let code = bedside.register().code(*number).unwrap_or_default().to_owned();
                 bedside.write_note(*number, *kind, text).map(|()| News::Noted(code))
@@ -198,6 +199,13 @@ impl Worker<'_> {
                 News::Failed(format!(
                     "No answer for patient {who}: {error}. It is not known whether it was recorded. \
                      Enter it again when the device is back: a second copy changes nothing."
+                ))
+            }
+            (Err(Failure::NoDevice(error)), Order::Replace { number }) => {
+                let who = self.bedside.register().code(*number).unwrap_or_default();
+                News::Failed(format!(
+                    "No answer for patient {who}: {error}. Ask for another kit again when the device \
+                     is back: it is the same one."
                 ))
             }
             (Err(other), _) => News::Failed(other.to_string()),

@@ -44,6 +44,9 @@ enum Ask {
     Lost {
         patient: u32,
     },
+    Replace {
+        patient: u32,
+    },
     Note {
         patient: u32,
         kind: NoteKind,
@@ -76,6 +79,7 @@ pub async fn answer(hub: &Hub, body: &[u8]) -> Option<Value> {
         }
         Ask::Outcome { patient, outcome } => Order::Outcome { number: patient, y: outcome },
         Ask::Lost { patient } => Order::Lost { number: patient },
+        Ask::Replace { patient } => Order::Replace { number: patient },
         Ask::Note { patient, kind, text } => Order::Note { number: patient, kind, text },
         Ask::Find { code } => Order::Find { code },
         Ask::Operator { name } => Order::Operator { name },

@@ -1,5 +1,6 @@
 //! What every page knows: a fold over the news, and its form in JSON.
 
+use crate::design::Arm;
 use crate::prelude::*;
 
 use jiff::Timestamp;
@@ -133,6 +134,7 @@ impl State {
         let Message { text, error, time } = &self.message;
         json!({
             "title": trial.title, "question": trial.question, "labels": trial.labels,
+            "blinded": trial.kits.is_some(),
             "scale": trial.plan.scale(), "factors": factors, "pattern": trial.code.pattern(),
             "notes": NoteKind::ALL.map(|kind| json!({ "kind": kind, "name": kind.name() })),
             "up": up, "looking": self.connection == Connection::Looking, "device": device,
@@ -167,10 +169,11 @@ impl State {
                     })
                 });
                 let rows: Vec<_> = rows.collect();
+                let arms = arms_of(trial);
                 json!({
-                    "done": "report", "svg": picture::svg(&trial.title, &effects, Some(&trial.arms)),
+                    "done": "report", "svg": picture::svg(&trial.title, &effects, Some(&arms)),
                     "rows": rows, "enrolled": effects.enrolled, "outcomes": effects.outcomes(),
-                    "why": effects.why, "arms": trial.arms, "trial": effects.trial.to_string(),
+                    "why": effects.why, "arms": arms, "trial": effects.trial.to_string(),
                 })
             }
             News::Failed(why) => json!({ "failed": why }),
@@ -210,10 +213,19 @@ fn patient(trial: &TrialFile, patient: &Patient) -> Value {
     })
 }
 
-/// What a patient gets, as the page shows it: `sign` chooses colour and shape. The only place where
-/// the page learns of an arm.
+/// What a patient gets, as the page shows it: `sign` chooses colour and shape, and is 2 for every
+/// kit of a blinded trial. The only place where the page learns of an arm.
 fn arm(trial: &TrialFile, patient: &Patient) -> Value {
-    json!({ "name": trial.arm_name(patient.arm), "sign": patient.arm.index() })
+    let sign = patient.given.arm().map_or(KIT_SIGN, Arm::index);
+    json!({ "name": trial.given_name(&patient.given), "sign": sign })
+}
+
+/// The sign of a kit.
+const KIT_SIGN: usize = 2;
+
+/// The names of the arms in a report: in a blinded trial they are for the custodian alone.
+fn arms_of(trial: &TrialFile) -> [String; 2] {
+    if trial.kits.is_some() { ["arm 0", "arm 1"].map(str::to_owned) } else { trial.arms.clone() }
 }
 
 fn whole(trial: &TrialFile, record: &Record) -> Value {

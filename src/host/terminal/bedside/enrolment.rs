@@ -22,7 +22,7 @@ use crate::host::terminal::client::AskError;
 use crate::host::terminal::code::folded;
 use crate::host::terminal::failure::{Failure, in_words};
 use crate::host::terminal::log::Event;
-use crate::host::terminal::register::{Patient, Pending};
+use crate::host::terminal::register::{Patient, Pending, Treatment};
 use crate::prelude::*;
 use crate::trial::Phase;
 use crate::wire::{Reply, Request, Status, Tag, Word};
@@ -113,10 +113,10 @@ impl Bedside {
                 Some(patient) if folded(&patient.code) == folded(&code) => {
                     let [kept, typed] =
                         [pending.feature, feature].map(|feature| self.trial.feature_name(feature));
-                    let (arm, name) = (patient.arm.index(), self.trial.arm_name(patient.arm));
+                    let given = self.trial.given(&patient.given);
                     return Err(Failure::Refused(format!(
                         "patient {} was enrolled as {kept:?}, as first asked for, not as {typed:?}: number {}, \
-                         arm {arm}, {name}; nothing changed",
+                         {given}; nothing changed",
                         patient.code, patient.number
                     )));
                 }
@@ -156,11 +156,14 @@ impl Bedside {
         let (code, patient) = (pending.code.clone(), pending.number);
         let request = assign(pending);
         let answer = self.client.ask(&request, |reply| match reply {
-            Reply::Arm { patient: number, arm } if *number == patient => Some(*arm),
+            Reply::Arm { patient: number, arm } if *number == patient => Some(Treatment::Arm(*arm)),
+            Reply::Kit { patient: number, kit } if *number == patient => {
+                Some(Treatment::Kits { kits: vec![*kit], replaced: 0 })
+            }
             _ => None,
         });
         match answer {
-            Ok(arm) => self.enrolled(pending, arm).map(Asked::Arm),
+            Ok(given) => self.enrolled(pending, given).map(Asked::Arm),
             // The device may have assigned before its memory failed; after power-up it will say.
             Err(AskError::Refused { word: Word::Storage, detail, .. }) => {
                 Err(Failure::Refused(in_words(Word::Storage, &detail)))
@@ -171,7 +174,7 @@ impl Bedside {
                 if !(fresh && certain) && self.has_gone_on(patient, &detail)? {
                     self.note(Event::Unclear { code: code.clone(), patient, asked, answered })?;
                     return Err(Failure::Refused(format!(
-                        "the arm of patient {code} cannot be known any more: the answer was lost, and another \
+                        "what patient {code} was given cannot be known any more: the answer was lost, and another \
                          terminal went on before it could be asked again (number {patient}); the code stays used"
                     )));
                 }
@@ -197,19 +200,27 @@ impl Bedside {
         })
     }
 
-    fn enrolled(&mut self, pending: &Pending, arm: Arm) -> Result<Patient, Failure> {
-        let Pending { code, number, feature, .. } = pending.clone();
-        let entry = self.note(Event::Arm {
-            code: code.clone(),
-            patient: number,
-            feature,
-            feature_name: self.trial.feature_name(feature),
-            arm: u8::from(arm == Arm::One),
-            arm_name: self.trial.arm_name(arm).to_owned(),
-            answered: Reply::Arm { patient: number, arm }.to_string(),
+    fn enrolled(&mut self, pending: &Pending, given: Treatment) -> Result<Patient, Failure> {
+        let Pending { code, number: patient, feature, .. } = pending.clone();
+        let feature_name = self.trial.feature_name(feature);
+        self.note(match given {
+            Treatment::Arm(arm) => Event::Arm {
+                code,
+                patient,
+                feature,
+                feature_name,
+                arm: u8::from(arm == Arm::One),
+                arm_name: self.trial.arm_name(arm).to_owned(),
+                answered: Reply::Arm { patient, arm }.to_string(),
+            },
+            Treatment::Kits { ref kits, .. } => {
+                let kit = kits.first().copied().unwrap_or_default();
+                let (label, answered) =
+                    (self.trial.kit_label(kit), Reply::Kit { patient, kit }.to_string());
+                Event::Kit { code, patient, feature, feature_name, kit, label, answered }
+            }
         })?;
-        let since = entry.time.parse().unwrap_or_default();
-        Ok(Patient { code, number, feature, arm, since, operator: entry.operator })
+        self.known(patient)
     }
 }
 

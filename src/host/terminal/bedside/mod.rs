@@ -1,6 +1,7 @@
-//! From a patient's code and feature to the arm, and later the outcome or the loss.
+//! From a patient's code and feature to the arm, in a blinded trial the kit, and later the outcome
+//! or the loss.
 //!
-//! How a patient is enrolled is in [`enrolment`].
+//! How a patient is enrolled is in [`enrolment`], how a kit is replaced in [`replacement`].
 //!
 //! **Outcomes** are sent, never stored: the log learns that one was recorded. The device
 //! acknowledges a repeat like the first copy, so [`Bedside`] compares the public number of resolved
@@ -9,6 +10,7 @@
 //! list; sending the outcome again is safe.
 
 mod enrolment;
+mod replacement;
 
 use crate::prelude::*;
 use std::path::Path;

@@ -43,6 +43,22 @@ pub enum Event {
         arm_name: String,
         answered: String,
     },
+    /// The device of a blinded trial gave a kit; the arm is nowhere in this log.
+    Kit {
+        code: String,
+        patient: u32,
+        feature: u8,
+        feature_name: String,
+        kit: u32,
+        label: String,
+        answered: String,
+    },
+    /// The device gave another kit for one that cannot be used.
+    Replaced { code: String, patient: u32, count: u8, kit: u32, label: String, answered: String },
+    /// Replacements up to this one were given, by another terminal or without an answer here.
+    ReplacementUnclear { code: String, patient: u32, count: u8, asked: String, answered: String },
+    /// The arm of a kit is about to be named, in an emergency; the arm is not in this log.
+    Unblinded { title: String, kit: u32, label: String, reason: String },
     /// The device refused an enrolment: the patient has no number, the code is free again.
     Refused { code: String, patient: u32, asked: String, answered: String },
     /// Another terminal went on before the arm arrived: it cannot be known any more.

@@ -12,6 +12,7 @@
 //! list --E--> code --Enter--> kind --Enter--> sure? --Enter--> asking --> ARM in large letters --Enter--> list
 //! list --O or Enter--> outcome --Enter--> sure? --Enter--> asking --> list
 //! list --L--> sure? --Enter--> asking --> list        list --A--> the arm once more        Esc: one step back
+//! list --K--> sure? --Enter--> asking --> the other kit (blinded trials)
 //! list --N--> kind of note --Enter--> note --Enter--> list    list --F--> code --Enter--> arm    list --I--> operator
 //! list --/ or a digit--> search, part of a code       Enter: keep the matches, Esc: all patients again
 //! ```
@@ -106,6 +107,11 @@ pub enum Scene {
         patient: Patient,
         /// Which.
         y: Option<u16>,
+    },
+    /// Sure to give another kit?
+    SureReplace {
+        /// To whom.
+        patient: Patient,
     },
     /// Choosing what a note is about.
     NoteKind {

@@ -60,7 +60,7 @@ impl Model {
             }
             // The screen asks for no report, and knows of its own enrolment by `Pending`.
             News::Report(_) | News::Unanswered(_) => {}
-            News::Pending(code) => self.scene = asking_for_arm(&code, true),
+            News::Pending(code) => self.scene = self.asking_for(&code, true),
             News::Wanted { code, feature } => {
                 self.fail(&format!(
                     "Patient {code} was confirmed, but the terminal ended before it asked the device."
@@ -153,7 +153,7 @@ impl Model {
             }
             (Scene::SureEnrol { code, feature, .. }, KeyCode::Enter) => {
                 self.say("");
-                return (asking_for_arm(&code, false), Some(Order::Enrol { code, feature }));
+                return (self.asking_for(&code, false), Some(Order::Enrol { code, feature }));
             }
             (Scene::Outcome { patient, choice }, KeyCode::Enter) => {
                 return (self.chosen(patient, choice), None);
@@ -217,6 +217,12 @@ impl Model {
                 let order = y.map_or(Order::Lost { number }, |y| Order::Outcome { number, y });
                 return (Scene::Asking { what, enrolment: false, logged: false }, Some(order));
             }
+            (Scene::SureReplace { patient }, KeyCode::Enter) => {
+                let what = format!("another kit for patient {}", patient.code);
+                let order = Order::Replace { number: patient.number };
+                return (Scene::Asking { what, enrolment: false, logged: false }, Some(order));
+            }
+            (Scene::SureReplace { .. }, KeyCode::Esc) => return (Scene::List, None),
             (Scene::SureOutcome { patient, y }, KeyCode::Esc) => {
                 return (if y.is_some() { self.outcome(patient) } else { Scene::List }, None);
             }
@@ -254,6 +260,10 @@ impl Model {
             (KeyCode::Char('a'), Some(patient)) => {
                 self.say("");
                 return Scene::Arm(patient);
+            }
+            (KeyCode::Char('k'), Some(patient)) if self.trial.kits.is_some() => {
+                self.say("");
+                return Scene::SureReplace { patient };
             }
             (KeyCode::Char('n'), Some(patient)) => {
                 self.say("");
@@ -394,6 +404,11 @@ impl Model {
         }
     }
 
+    fn asking_for(&self, code: &str, logged: bool) -> Scene {
+        let what = if self.trial.kits.is_some() { "a kit for" } else { "the arm of" };
+        Scene::Asking { what: format!("{what} patient {code}"), enrolment: true, logged }
+    }
+
     fn say(&mut self, message: &str) {
         (self.message, self.error) = (message.to_owned(), false);
     }
@@ -401,10 +416,6 @@ impl Model {
     fn fail(&mut self, message: &str) {
         (self.message, self.error) = (message.to_owned(), true);
     }
-}
-
-fn asking_for_arm(code: &str, logged: bool) -> Scene {
-    Scene::Asking { what: format!("the arm of patient {code}"), enrolment: true, logged }
 }
 
 fn edit(mut text: String, key: KeyCode, most: usize) -> String {

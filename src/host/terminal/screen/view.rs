@@ -161,6 +161,12 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
             );
             choices(model, frame, area, "Outcome", &question, labels, choice);
         }
+        Scene::SureReplace { patient } => {
+            let given = model.trial.given(&patient.given);
+            let text = format!("Give patient {} another kit instead of {given}?", patient.code);
+            let action = format!("give {} another kit", patient.code);
+            sure(frame, area, "Another kit", &text, &action, "A kit cannot be taken back.");
+        }
         Scene::NoteKind { patient, choice } => {
             let names = NoteKind::ALL.map(|kind| kind.name().to_owned());
             let question = format!("Note on patient {}, number {}", patient.code, patient.number);
@@ -176,7 +182,7 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
             typed(frame, area, "Note", &form);
         }
         Scene::Find { text } => {
-            let hint = "The arm of a patient this terminal enrolled.".to_owned();
+            let hint = "The arm or kit of a patient this terminal enrolled.".to_owned();
             typed(
                 frame,
                 area,
@@ -278,11 +284,16 @@ fn list(model: &Model, frame: &mut Frame<'_>, area: Rect) {
 }
 
 fn arm(model: &Model, patient: &Patient, frame: &mut Frame<'_>, area: Rect) {
-    let name = model.trial.arm_name(patient.arm);
+    let name = model.trial.given_name(&patient.given);
+    let given = patient
+        .given
+        .arm()
+        .map_or_else(|| model.trial.given(&patient.given), |arm| format!("{name} (arm {arm})"));
     let room = (area.height.saturating_sub(4) + 1) / (letters::ROWS + 1);
     let width = area.width.saturating_sub(4);
-    let large = letters::large(name, width, usize::from(room.max(1)))
-        .or_else(|| letters::large(&format!("Arm {}", patient.arm), width, 1))
+    let short = patient.given.arm().map_or_else(|| name.clone(), |arm| format!("Arm {arm}"));
+    let large = letters::large(&name, width, usize::from(room.max(1)))
+        .or_else(|| letters::large(&short, width, 1))
         .unwrap_or_default();
     let style = bold().patch(colour(model, Color::Yellow));
     let who = format!(
@@ -295,7 +306,7 @@ fn arm(model: &Model, patient: &Patient, frame: &mut Frame<'_>, area: Rect) {
     let large = large.iter().map(|row| Line::styled(format!("{row:<widest$}"), style));
     let mut text: Vec<Line<'_>> = large.collect();
     text.push(Line::default());
-    text.push(Line::styled(format!("{name} (arm {})", patient.arm), bold()));
+    text.push(Line::styled(given, bold()));
     let block = Block::bordered().title(format!(" {who} "));
     frame.render_widget(Paragraph::new(text).alignment(Alignment::Center).block(block), area);
 }
@@ -334,6 +345,9 @@ const fn help(model: &Model) -> &'static str {
         Scene::List if model.waiting.is_empty() => {
             "E enrol   F find   I operator   ? help   Q quit"
         }
+        Scene::List if model.trial.kits.is_some() => {
+            "E enrol  / search  O outcome  L lost  A kit  K other kit  N note  ? help  Q quit"
+        }
         Scene::List => {
             "E enrol  / search  O outcome  L lost  A arm  N note  F find  ? help  Q quit"
         }
@@ -348,6 +362,7 @@ const fn help(model: &Model) -> &'static str {
         Scene::Operator { .. } => "Type a name   Enter switch   Esc back",
         Scene::SureEnrol { resumed: true, .. } => "Enter enrol   Esc do not enrol",
         Scene::SureEnrol { .. } => "Enter enrol   Esc back",
+        Scene::SureReplace { .. } => "Enter give another kit   Esc back",
         Scene::SureOutcome { .. } => "Enter record as shown   Esc back",
         Scene::Asking { enrolment: true, logged: true, .. } => {
             "Please wait   Q quit (nothing is lost)"
@@ -359,14 +374,15 @@ const fn help(model: &Model) -> &'static str {
 }
 
 const HELP: &str = "
-  E          enrol the next patient: code and kind, then the arm appears
+  E          enrol the next patient: code and kind, then the arm or kit appears
   Up, Down   choose a patient who is waiting for an outcome
   /, digits  search the waiting patients by part of their code
   O, Enter   enter the outcome of the chosen patient
   L          declare that the outcome will never come
-  A          show the arm of the chosen patient once more
+  A          show the arm or kit of the chosen patient once more
+  K          give the chosen patient another kit (blinded trials)
   N          write a note on the chosen patient
-  F          find the arm of a patient who was enrolled before
+  F          find the arm or kit of a patient who was enrolled before
   I          switch the operator
   Q          leave; nothing is lost, the next start goes on here
 

@@ -14,6 +14,10 @@
 //! scale <number>\n
 //! label <bytes>:<text>\n          once a label, in order from 0; none without labels
 //! boundary <kind>[ <effect>]\n   only with a boundary; the effect in millionths
+//! kits <number>\n                 this and the following in a blinded trial only
+//! kit-prefix <bytes>:<text>\n
+//! kit-digits <number>\n
+//! kit-check none|luhn|damm\n
 //! ```
 //!
 //! `<bytes>` is the decimal length of the text in UTF-8, so that no text can imitate another line.
@@ -22,6 +26,7 @@ use crate::prelude::*;
 use sha2::{Digest, Sha256};
 
 use super::TrialFile;
+use crate::host::terminal::kit_label::KitLabel;
 
 /// Bytes of [`TrialFile::digest`].
 pub const DIGEST_BYTES: usize = 8;
@@ -44,6 +49,7 @@ impl TrialFile {
             format!("scale {}\n", self.plan.scale()),
             lines("label", labels),
             self.boundary.map_or(String::new(), |boundary| boundary.canonical()),
+            self.kits.as_ref().map_or(String::new(), KitLabel::canonical),
         ]
         .concat()
     }
@@ -69,6 +75,12 @@ impl TrialFile {
                 ("scale", file.plan.scale().to_string()),
                 ("labels", labels(file)),
                 ("boundary", boundary(file)),
+                (
+                    "kits",
+                    file.kits.as_ref().map_or("none".to_owned(), |kits| {
+                        kits.canonical().trim_end().replace('\n', ", ")
+                    }),
+                ),
             ]
         };
         let pairs =
@@ -121,6 +133,17 @@ mod tests {
             ("\"no\", \"yes\"", "\"yes\", \"no\""),
         ] {
             assert_ne!(digest(from, to), example.digest(), "{to}");
+        }
+        let blind = |kits: &str| {
+            let text = format!("blinded = true\n{EXAMPLE}\n[kits]\n{kits}");
+            TrialFile::parse("t", &text.replacen("scale = 1 ", "kits = 4400\nscale = 1 ", 1))
+                .unwrap()
+        };
+        let blinded = blind("prefix = \"K-\"\ncheck = \"damm\"");
+        let tail = "kits 4400\nkit-prefix 2:K-\nkit-digits 4\nkit-check damm\n";
+        assert_eq!(blinded.canonical(), example.canonical() + tail);
+        for kits in ["prefix = \"K\"\ncheck = \"damm\"", "prefix = \"K-\"", "digits = 5"] {
+            assert_ne!(blind(kits).digest(), blinded.digest(), "{kits}");
         }
         for (from, to) in [("# Kinds of patient", "# Kinds"), ("epsilon = 1 ", "epsilon = 2 ")] {
             assert_eq!(digest(from, to), example.digest(), "{to}");

@@ -8,6 +8,8 @@
 //! | `arms` | names of arm 0 and arm 1 | 2 different names |
 //! | `code` | what patient codes look like, see [`crate::host::terminal::code`]; may be left out | a regular expression |
 //! | `code-check` | check digit of patient codes; may be left out | `"luhn"`, `"damm"` |
+//! | `blinded` | patients are given kit numbers, not arms; may be left out | `true`, with `kits` in `[plan]`; `false` |
+//! | `[kits]` | what is written on a kit, see [`super::kit_label`]; may be left out | only in a blinded trial |
 //! | `[plan]` | the keys of [`crate::plan`]; `features` may be left out, it is the number of names | numbers as integers, decimals or `"num/den"` |
 //! | `[boundary]` `kind`, `effect` | critical values for several reports and the planned effect, see [`crate::host::boundaries`]; may be left out | `"obrien-fleming"`, `"pocock"`; -1..=1 |
 //! | `[outcome]` `question` | what is asked about a patient | 1 to 60 characters |
@@ -31,7 +33,10 @@ use crate::host::boundaries::adjusted::{Boundary, RawBoundary};
 use crate::host::terminal::code::{CheckDigit, CodeRule};
 use crate::host::terminal::due::Due;
 use crate::host::terminal::factors::{Factors, names};
+use crate::host::terminal::kit_label::{KitLabel, RawLabel};
+use crate::host::terminal::register::Treatment;
 use crate::host::terminal::text;
+use crate::kits::MAX_KITS;
 use crate::plan::{Key, Plan};
 pub use digest::DIGEST_BYTES;
 
@@ -65,6 +70,8 @@ pub struct TrialFile {
     pub due: Option<Due>,
     /// How intervals are kept valid over several reports, if the file says so.
     pub boundary: Option<Boundary>,
+    /// What kits look like, in a blinded trial.
+    pub kits: Option<KitLabel>,
 }
 
 /// Why a trial file was not taken.
@@ -92,6 +99,9 @@ struct Raw {
     code: Option<String>,
     #[serde(rename = "code-check")]
     code_check: Option<CheckDigit>,
+    #[serde(default)]
+    blinded: bool,
+    kits: Option<RawLabel>,
     plan: toml::Table,
     boundary: Option<RawBoundary>,
     outcome: RawOutcome,
@@ -178,6 +188,7 @@ impl TrialFile {
             code: CodeRule::new(raw.code, raw.code_check)?,
             due: raw.outcome.due.map(|due| due.parse()).transpose()?,
             boundary: raw.boundary.map(Boundary::try_from).transpose()?,
+            kits: kits(raw.blinded, raw.kits, &plan)?,
         })
     }
 
@@ -197,6 +208,32 @@ impl TrialFile {
         if arm == Arm::One { one } else { zero }
     }
 
+    /// What a patient was given, in words: the one place that names an arm or a kit to the ward.
+    #[must_use]
+    pub fn given(&self, given: &Treatment) -> String {
+        match given {
+            Treatment::Arm(arm) => format!("arm {}, {}", arm.index(), self.arm_name(*arm)),
+            Treatment::Kits { .. } => format!("kit {}", self.given_name(given)),
+        }
+    }
+
+    /// The same as short as can be: the arm's name, or the kit's label.
+    #[must_use]
+    pub fn given_name(&self, given: &Treatment) -> String {
+        match given {
+            Treatment::Arm(arm) => self.arm_name(*arm).to_owned(),
+            Treatment::Kits { kits, .. } => {
+                kits.last().map_or("unknown".to_owned(), |kit| self.kit_label(*kit))
+            }
+        }
+    }
+
+    /// The label of a kit; its number in a trial that is not blinded.
+    #[must_use]
+    pub fn kit_label(&self, kit: u32) -> String {
+        self.kits.as_ref().map_or_else(|| kit.to_string(), |labels| labels.label(kit))
+    }
+
     /// The feature of this name or number, exactly as written in the file.
     #[must_use]
     pub fn feature(&self, text: &str) -> Option<u8> {
@@ -214,6 +251,24 @@ impl TrialFile {
         let outcome =
             place.and_then(|place| u16::try_from(place).ok()).or_else(|| text.parse().ok())?;
         (outcome <= self.plan.scale()).then_some(outcome)
+    }
+}
+
+/// The labels of a blinded trial's kits.
+fn kits(blinded: bool, raw: Option<RawLabel>, plan: &Plan) -> Result<Option<KitLabel>, String> {
+    match (blinded, plan.kits()) {
+        (true, 0) => Err(format!(
+            "blinded = true, but plan.kits is 0 or missing, allowed {}..={MAX_KITS}",
+            plan.patients()
+        )),
+        (false, 1..) => {
+            Err(format!("plan.kits = {}, but blinded is not true: they must agree", plan.kits()))
+        }
+        (false, 0) if raw.is_some() => {
+            Err("[kits] is there, but blinded is not true: they must agree".to_owned())
+        }
+        (false, 0) => Ok(None),
+        (true, kits) => KitLabel::new(raw.unwrap_or_default(), kits).map(Some),
     }
 }
 
@@ -300,6 +355,26 @@ mod tests {
                 "scale = 1 ",
                 "features = 3 ",
                 "plan.features = 3, but features has 4 names: they must agree",
+            ),
+            (
+                "title",
+                "blinded = true\ntitle",
+                "blinded = true, but plan.kits is 0 or missing, allowed 4000..=1048576",
+            ),
+            (
+                "scale = 1 ",
+                "kits = 5000\nscale = 1 ",
+                "plan.kits = 5000, but blinded is not true: they must agree",
+            ),
+            (
+                "scale = 1 ",
+                "kits = 3999\nscale = 1 ",
+                "[plan] kits=3999 patients=4000 allowed kits=0, or 4000..=1048576",
+            ),
+            (
+                "[plan]",
+                "[kits]\n[plan]",
+                "[kits] is there, but blinded is not true: they must agree",
             ),
             ("\"Usual care\", ", "", "arms has 1 names, allowed exactly 2"),
             (

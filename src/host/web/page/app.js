@@ -160,9 +160,9 @@ const when = (time) => new Date(time).toLocaleString(undefined, { dateStyle: "me
 
 const folded = (code) => code.trim().toUpperCase().toLowerCase();
 
-/** The only place where an arm is drawn: its name, a colour and a shape. */
+/** The only place where an arm, or a kit, is drawn: its name, a colour and a shape; one shape for all kits. */
 function armSign(arm, small) {
-  const shape = arm.sign === 0 ? "●" : "■";
+  const shape = ["●", "■", "◇"][arm.sign];
   const long = arm.name.length > 16 ? " long" : "";
   return el("p", { class: `arm sign${arm.sign}${long}${small ? " small" : ""}` },
     el("span", { class: "shape", "aria-hidden": "true" }, shape),
@@ -400,12 +400,12 @@ function sureEnrolView(code, levels) {
   // One name for this confirmation, however often its button is pressed.
   const name = newForm();
   const enrol = async () => {
-    await asking(`the arm of patient ${code}`, { order: "enrol", code, levels }, name, true, code);
+    await asking(`${state.blinded ? "a kit for" : "the arm of"} patient ${code}`, { order: "enrol", code, levels }, name, true, code);
     return "";
   };
   show("Enrol this patient?",
     el("p", { class: "sure" }, `Patient ${code}, ${kindOf(levels)}`),
-    el("p", {}, "The device assigns an arm to this patient. An enrolment cannot be taken back."),
+    el("p", {}, `The device assigns ${state.blinded ? "a kit" : "an arm"} to this patient. An enrolment cannot be taken back.`),
     form(enrol, `Enrol ${code}`));
 }
 
@@ -538,6 +538,7 @@ async function patientView(code) {
     el("div", { class: "buttons" },
       open ? el("button", { class: "first", type: "button", onclick: () => outcomeView(patient) }, "Outcome") : null,
       open ? el("button", { type: "button", onclick: () => sureOutcomeView(patient, null) }, "Lost") : null,
+      open && state.blinded ? el("button", { type: "button", onclick: () => sureReplaceView(patient) }, "Another kit") : null,
       el("button", { type: "button", onclick: () => noteView(patient) }, "Write a note"), printButton(), back("To the list")),
     el("h3", {}, `Notes: ${patient.notes.length}`),
     el("ul", { class: "list" }, patient.notes.map((note) => el("li", {},
@@ -545,6 +546,19 @@ async function patientView(code) {
       el("p", { class: "what" }, `${when(note.time)} by ${note.operator}`)))));
   fillSlip(patient);
   return "";
+}
+
+/** Another kit of the same arm, for one that cannot be used. */
+function sureReplaceView(patient) {
+  const name = newForm();
+  const replace = async () => {
+    await asking(`another kit for patient ${patient.code}`, { order: "replace", patient: patient.number }, name, false, patient.code);
+    return "";
+  };
+  show("Give another kit?",
+    el("p", { class: "sure" }, `Patient ${patient.code}, instead of kit ${patient.arm.name}`),
+    el("p", {}, "For a kit that is damaged or lost. A kit cannot be taken back."),
+    form(replace, `Give ${patient.code} another kit`));
 }
 
 function noteView(patient) {

@@ -1,0 +1,62 @@
+//! The next kit of each arm of a blinded trial, computed ahead.
+//!
+//! A kit number takes hundreds of rounds ([`crate::kits`]), too long for a request. So one kit of
+//! *each* arm is made ready between requests, a piece at a time, and an arm just chosen takes the
+//! one that lies ready. A request that needs a kit first finishes both: how long that takes depends
+//! on when requests came, which is public, and not on any arm.
+//!
+//! Nothing of this is stored. After power-up both are made anew from the custodian's key, the trial
+//! file's digest and the counts; so the key cannot be changed while there is a blinded trial.
+
+use super::DeviceState;
+use crate::design::Arm;
+use crate::kits::{KitKey, Walk};
+
+/// The key of the kit numbers, and the next kit of each arm as far as it is computed.
+#[derive(Clone, Debug)]
+pub(super) struct Prepared {
+    key: KitKey,
+    next: [Walk; 2],
+}
+
+impl Prepared {
+    pub const NONE: Self = Self { key: KitKey::NONE, next: [Walk::NONE; 2] };
+}
+
+impl<const M: usize, const U: usize> DeviceState<M, U> {
+    /// Starts on the next kit of each arm, if there is a blinded trial.
+    #[inline(never)]
+    pub(super) fn start_kits(&mut self) {
+        let Some((name, kits)) = self.name().zip(self.trial().map(|trial| trial.plan().kits()))
+        else {
+            return;
+        };
+        // A trial without a key cannot be: `PLAN` needs a proof.
+        if kits > 0
+            && let Ok(key) = self.custody().key()
+        {
+            self.prepared.key = key.kit_key(name.file, kits);
+            self.prepared.next = Arm::BOTH.map(|arm| Walk::new(arm, self.trial.next_kit(arm)));
+        }
+    }
+
+    /// Does a piece of the work, two rounds. False if there is none left.
+    pub(super) fn prepare_kits(&mut self) -> bool {
+        if self.name().is_none() || !self.trial.wants_kits() {
+            return false;
+        }
+        let (kits, Prepared { key, next }) = (self.trial.plan().kits(), &mut self.prepared);
+        next.iter_mut().any(|walk| walk.advance(key, kits))
+    }
+
+    /// Takes the kit that lies ready for this arm; `None` if there is none. To be counted by the
+    /// trial, and then followed by [`Self::start_next_kit`].
+    pub(super) fn take_kit(&self, arm: Arm) -> Option<u32> {
+        arm.of(self.prepared.next).kit()
+    }
+
+    /// A kit of this arm was given and counted.
+    pub(super) fn start_next_kit(&mut self, arm: Arm) {
+        *arm.of_mut(&mut self.prepared.next) = Walk::new(arm, self.trial.next_kit(arm));
+    }
+}

@@ -1,0 +1,191 @@
+//! The kits of a blinded trial: how many of each arm were given, and the last ones, to answer a
+//! repeated request.
+//!
+//! **Which kit.** The `i`-th kit of an arm goes to the `i`-th patient or replacement of that arm
+//! ([`crate::kits`]). Counting patients, replacements and kits of arm 1 is enough to know `i`.
+//!
+//! **Enough kits.** A plan has a kit of each arm for every patient, and what it has beyond that is
+//! the reserve for replacements. So `ASSIGN` is never refused for want of a kit, and a replacement
+//! is refused at a public count, whatever the arms were.
+
+use core::fmt;
+
+use super::waiting::MAX_REPLACEMENTS;
+use super::{Phase, Trial};
+use crate::codec::{Reader, Writer};
+use crate::design::Arm;
+use crate::kits::MAX_KITS;
+
+/// Bytes that [`super::Part::Progress`] has more in a blinded trial.
+pub(super) const KITS_BYTES: usize = 20;
+
+/// Why a patient gets no other kit. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum NoKit {
+    /// The trial is not blinded.
+    Open,
+    /// The trial is closed.
+    Closed,
+    /// No such patient has been assigned.
+    Unknown,
+    /// The patient's outcome was recorded or written off.
+    Resolved,
+    /// The replacement that would be the patient's next.
+    Order(u8),
+    /// The patient had as many replacements as there may be.
+    Most,
+    /// The reserve is used up.
+    Reserve,
+}
+
+impl NoKit {
+    /// What the number in a refusal is, and what is wrong with it. None of it depends on an arm.
+    #[must_use]
+    pub const fn in_words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Open => ("kits", "the trial is not blinded"),
+            Self::Resolved => ("patient", "is resolved"),
+            Self::Most => ("patient", "has had 3 replacements, the most allowed"),
+            Self::Reserve => ("replaced", "the kits left are for patients to come"),
+            // On the line these have words of their own.
+            Self::Closed | Self::Unknown | Self::Order(_) => ("patient", "cannot have this kit"),
+        }
+    }
+}
+
+impl fmt::Display for NoKit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.in_words().1)
+    }
+}
+
+impl core::error::Error for NoKit {}
+
+/// What was given so far. All zeros in a trial that is not blinded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Given {
+    /// Kits of arm 1.
+    ones: u32,
+    /// Replacements.
+    replaced: u32,
+    /// The last patient's first kit.
+    last: u32,
+    /// The last replacement: its [`name`], and the kit.
+    replacement: (u32, u32),
+}
+
+/// A patient and which of their replacements, in one word. 0 is none.
+const fn name(patient: u32, count: u32) -> u32 {
+    patient << 2 | count
+}
+
+impl Given {
+    pub const NOTHING: Self = Self { ones: 0, replaced: 0, last: 0, replacement: (0, 0) };
+
+    pub fn encode(&self, out: &mut Writer<'_>) {
+        let (name, kit) = self.replacement;
+        for word in [self.ones, self.replaced, self.last, name, kit] {
+            out.put(&word.to_le_bytes());
+        }
+    }
+
+    pub fn decode(bytes: &mut Reader<'_>) -> Option<Self> {
+        let mut words = [0; KITS_BYTES / 4];
+        for word in &mut words {
+            *word = u32::from_le_bytes(bytes.take()?);
+        }
+        let [ones, replaced, last, name, kit] = words;
+        Some(Self { ones, replaced, last, replacement: (name, kit) })
+    }
+}
+
+impl<const M: usize, const U: usize> Trial<M, U> {
+    /// Replacements given so far.
+    #[must_use]
+    pub const fn replaced(&self) -> u32 {
+        self.given.replaced
+    }
+
+    /// Kits given so far, of both arms.
+    const fn kits_given(&self) -> u32 {
+        self.assigned.saturating_add(self.given.replaced)
+    }
+
+    /// Whether another kit may be given.
+    #[must_use]
+    pub fn wants_kits(&self) -> bool {
+        self.phase != Phase::Closed && self.kits_given() < self.plan.kits()
+    }
+
+    /// Whether the counts can be those of this plan.
+    pub(super) fn kits_are_good(&self) -> bool {
+        let reserve = self.plan.kits().saturating_sub(self.plan.patients());
+        self.given.ones <= self.kits_given() && self.given.replaced <= reserve
+    }
+
+    /// The place in its arm's order of the next kit of this arm.
+    #[must_use]
+    pub fn next_kit(&self, arm: Arm) -> u32 {
+        let ones = self.given.ones;
+        arm.of([self.kits_given().saturating_sub(ones), ones])
+    }
+
+    /// The patient just assigned to this arm gets this kit.
+    pub fn give_kit(&mut self, arm: Arm, kit: u32) {
+        self.given.ones = self.given.ones.saturating_add(arm.index() as u32);
+        self.given.last = kit;
+    }
+
+    /// The kit that the last patient got when assigned.
+    #[must_use]
+    pub const fn last_kit(&self) -> u32 {
+        self.given.last
+    }
+
+    /// The kit of a replacement that was the last one given, to whomever.
+    #[must_use]
+    pub fn repeat_replacement(&self, patient: u32, count: u32) -> Option<u32> {
+        let (last, kit) = self.given.replacement;
+        let possible = patient <= MAX_KITS && (1..=MAX_REPLACEMENTS.into()).contains(&count);
+        (possible && last == name(patient, count)).then_some(kit)
+    }
+
+    /// The arm of which this patient may be given replacement number `count`, from 1.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn replaces(&self, patient: u32, count: u32) -> Result<Arm, NoKit> {
+        if !self.plan.is_blinded() {
+            return Err(NoKit::Open);
+        }
+        if patient == 0 || patient > self.assigned {
+            return Err(NoKit::Unknown);
+        }
+        if self.phase == Phase::Closed {
+            return Err(NoKit::Closed);
+        }
+        let waiting = self.waiting.get(patient).ok_or(NoKit::Resolved)?;
+        if waiting.replaced >= MAX_REPLACEMENTS {
+            return Err(NoKit::Most);
+        }
+        let next = waiting.replaced + 1;
+        if count != u32::from(next) {
+            return Err(NoKit::Order(next));
+        }
+        if self.given.replaced >= self.plan.kits().saturating_sub(self.plan.patients()) {
+            return Err(NoKit::Reserve);
+        }
+        Ok(waiting.choice.arm)
+    }
+
+    /// Gives this kit to a patient who [may have it](Self::replaces).
+    pub fn replace(&mut self, patient: u32, arm: Arm, kit: u32) {
+        let Some((slot, count)) = self.waiting.count_replacement(patient) else { return };
+        self.given.ones = self.given.ones.saturating_add(arm.index() as u32);
+        self.given.replaced = self.given.replaced.saturating_add(1);
+        self.given.replacement = (name(patient, count.into()), kit);
+        self.dirty.progress = true;
+        self.dirty.mark_slot(slot);
+    }
+}
