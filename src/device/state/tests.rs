@@ -42,6 +42,10 @@ fn state_read_back_is_the_state_written() {
                 lost.unwrap_or_else(|| trial.outcome(late, 1, &mut chance)).unwrap();
             }
             state.mark_clean();
+            // An interpreter has time for some of the states only.
+            if cfg!(miri) && !patient.is_multiple_of(20) {
+                continue;
+            }
             assert_eq!(
                 format!("{state:?}"),
                 format!("{:?}", Box::new(read_back(&state))),

@@ -150,7 +150,8 @@ impl Pair {
         };
         let records = [record(), record()];
         let lag = [0, 0, 5, 40][below(4) as usize];
-        let assigned = if below(3) > 0 { patients } else { patients - below(most) };
+        let assigned =
+            if below(3) > 0 { patients } else { patients.saturating_sub(below(most)).max(1) };
         Self {
             plan,
             open: 1 + below(assigned),

@@ -241,7 +241,7 @@ pub fn families(design: Design) -> Vec<Family> {
 }
 
 /// Pairs of trials that are run for a design at each of these epsilons.
-pub const PAIRS: (u32, [&str; 3]) = (200, ["1/5", "1", "8"]);
+pub const PAIRS: (u32, [&str; 3]) = (160, ["1/5", "1", "8"]);
 
 /// The likelihood ratios of pairs of trials of a design.
 #[must_use]
