@@ -66,6 +66,36 @@ fn noise_is_drawn_ahead_once_a_feature_and_look() {
     assert_eq!((0..9).filter(|_| trial.draw_ahead(&mut chance)).count(), 5);
 }
 
+/// A settled feature takes no part in later looks before half: neither the outcomes in its raw
+/// windows nor their absence bring its ledger forward.
+#[test]
+fn settled_feature_skips_looks_before_half() {
+    // Looks at 195, 312 and 500; feature 0 has a certain effect, and feature 1 goes on unsettled.
+    let mut chance = Sampler::<Xoshiro256PlusPlus>::seed_from_u64(3);
+    for patients_after in [0, 2] {
+        let mut trial = Trial::<2, 8>::new(plan("features=2 patients=1000 epsilon=4")).unwrap();
+        let mut settled = None;
+        while trial.resolved() < 499 {
+            let patient = trial.assigned() + 1;
+            let rare = trial.leading(0).is_some() && patient % 4 >= patients_after;
+            let feature = if rare { 1 } else { (patient % 2) as u8 };
+            let arm = trial.assign(feature, None, &mut chance).unwrap();
+            let y = if feature == 0 { arm.index() as u32 } else { patient / 2 % 2 };
+            trial.outcome(patient, y as u16, &mut chance).unwrap();
+            trial.look(&mut chance);
+            if settled.is_none() && trial.leading(0).is_some() {
+                settled = Some(trial.ledger(0).unwrap());
+            }
+        }
+        let settled = settled.expect("a certain effect settles the feature");
+        assert_eq!((trial.looks(), settled.last), (2, 195));
+        assert_eq!(trial.ledger(0).unwrap().cells, settled.cells, "{patients_after}");
+        assert_eq!(trial.ledger(0).unwrap().last, 195, "{patients_after}");
+        let [_, (biased, _)] = trial.windows(0).unwrap();
+        assert_eq!(biased != [[0; 3]; 2], patients_after > 0, "{biased:?}");
+    }
+}
+
 /// The dirty parts of two operations, to compare what storage would see of them.
 fn lengths(
     trial: &mut Small,
