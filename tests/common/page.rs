@@ -21,6 +21,11 @@ pub struct Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            // Why a test failed may be here.
+            let said = self.said.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            eprintln!("the server ({:?}) said:\n{said}", self.process.try_wait());
+        }
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
