@@ -115,7 +115,7 @@ fn experiment(design: Design) -> Experiment {
     black_box::experiments().into_iter().find(|e| e.plan.design() == design).unwrap()
 }
 
-/// At epsilon 1 most of it is found, and not more; with halved noise far more.
+/// At epsilon 1 a part of it is found, and not more; with halved noise more than epsilon.
 #[test]
 fn black_box_sees_noise_that_is_too_small() {
     let finding = experiment(Design::Interim).finding(6000);

@@ -14,7 +14,7 @@
 //! that the others' outcomes make. The difference, the residue, is t's outcome plus noise, in an
 //! arm that is not known: E of both arms at least 1 and G of both at most 0 is e^epsilon times as
 //! likely if t's outcome is 1 as if it is 0, and at epsilon 1 that is seen in every tenth run. So a
-//! few thousand runs show most of epsilon, at any epsilon, and much more if noise is too small.
+//! few thousand runs show a good part of epsilon, and more than epsilon if noise is halved.
 //!
 //! # False alarms
 //! All bounds of an experiment hold together with probability at least 1 - [`FALSE_ALARMS`]: the
