@@ -17,7 +17,7 @@ const KINDS: [Dead; 3] = [Dead::Zero, Dead::One, Dead::Frozen];
 /// The power goes off after one patient in this many.
 const POWER_OFF: u32 = 97;
 
-/// What became of one device.
+/// How one device ended.
 #[derive(Clone, Copy, Default)]
 struct Fate {
     /// The dead bit made the device leave a page.

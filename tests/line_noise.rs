@@ -9,7 +9,7 @@
 //!
 //! A checksum of 16 bits lets one corrupted line in 65,536 pass, less those that are no request any
 //! more or name the wrong patient. The noise is the same in every run, so the number that did pass
-//! is printed, and is what it is.
+//! is the same too; it is printed.
 
 #[path = "common/desk.rs"]
 mod desk;

@@ -29,7 +29,7 @@ use rayon::prelude::*;
 const FEATURES: u32 = 3;
 const PATIENTS: u32 = 40;
 const SCALE: u32 = 5;
-/// What the noisy ledger is made to show for t, whoever t is: in feature 0, in the cells E, F, G of
+/// What the noisy ledger is made to show for t, for every t: in feature 0, in the cells E, F, G of
 /// arm 0.
 const SHOWN: [i64; 3] = [2, 8, 15];
 /// Cells of a window: E, F, G of both arms.
@@ -227,7 +227,7 @@ fn same(number: u32, resolved_after: u32) {
     }
 }
 
-/// Every byte but t's own arm is the same whoever t is, in the first half.
+/// Every byte but t's own arm is the same for every t, in the first half.
 #[test]
 fn replies_are_equal_in_the_first_half() {
     same(7, 7);
@@ -235,7 +235,7 @@ fn replies_are_equal_in_the_first_half() {
     same(13, 19);
 }
 
-/// Every byte but t's own arm is the same whoever t is, in the second half.
+/// Every byte but t's own arm is the same for every t, in the second half.
 #[test]
 fn replies_are_equal_in_the_second_half() {
     same(27, 27);
