@@ -42,7 +42,7 @@
 //! make a divisor of 0. Where n_a = N_a for both arms, m cancels and D is the difference of means.
 //! Where a feature's arrivals fall, a window holds fewer outcomes than n_a. Then A_a/n_a is short
 //! of arm a's mean by up to all of it, and the more so in the arm that the coin makes rare: a bias
-//! of V's size that planned reports add up (coverage fell to 61 %). Measured from m, D without an
+//! of V's size that planned reports add up (coverage fell to 62 %). Measured from m, D without an
 //! effect is centred on 0 whatever the n_a, and with one it is at most short of the effect.
 //! A late fair-coin window of a settled feature enters beside the biased one if it holds enough
 //! outcomes, the weight split in proportion 1/V; otherwise its cells only join the ledger.
