@@ -3,12 +3,16 @@
 use crate::bedside::{Bedside, KEY, tag};
 use crate::cycles::Code;
 use crate::emulator::{Emulator, Firmware};
-use crate::measures::{ANSWER, SHARE, WAIT, share_of_line};
+use crate::measures::{ANSWER, WAIT, share_of_line};
 use equipoise::design::Arm;
 use equipoise::device::auth::CustodianKey;
 use equipoise::kits::origin;
 use equipoise::wire::FileDigest;
 use std::time::Duration;
+
+/// Most that computing a blinded `ASSIGN` may take of its time on the line: the 11 % of an open
+/// one, and 2 % for the kits' counts in its record.
+const BLINDED_SHARE: f64 = 0.13;
 
 /// The kit of a reply to this patient.
 fn kit(reply: &str, patient: u32) -> u32 {
@@ -59,8 +63,8 @@ fn blinded_trial_fits_in_16_kb() {
     assert!(next.iter().all(|given| *given > 60), "{next:?}");
 }
 
-/// A kit that lies ready costs `ASSIGN` no more than its share of the time on the line; without one
-/// the reply waits for both kits at most.
+/// A kit that lies ready costs `ASSIGN` five more words on flash; without one the reply waits for
+/// both kits at most.
 #[test]
 fn a_kit_costs_its_time() {
     let code = Code::of(Firmware::Release);
@@ -98,7 +102,7 @@ fn a_kit_costs_its_time() {
     );
     println!("| `ASSIGN`, blinded, both kits to compute | {unready} instructions |");
     assert!(shares.len() > 5, "the kits were never ready: {shares:?}");
-    assert!(share < SHARE, "{share} of the time on the line");
+    assert!(share < BLINDED_SHARE, "{share} of the time on the line");
     assert!(unready > 500_000, "else both kits were ready: {unready}");
     assert!(unready < 10_000_000, "{unready} instructions for both kits");
 }

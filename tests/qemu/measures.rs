@@ -16,7 +16,7 @@ const BAUD: f64 = 115_200.0;
 /// The v1's clock.
 const HERTZ: f64 = 16e6;
 /// Most that computing an `ASSIGN` may take of the time its request and reply spend on the line.
-pub const SHARE: f64 = 0.11;
+const SHARE: f64 = 0.11;
 /// The function that answers a line, and the one that waits for the reply's moment, as parts of
 /// their symbols.
 pub const ANSWER: &str = "main_loop6answer17h";
