@@ -4,7 +4,8 @@
 //! Board, Parts      the contract: one associated type a part, see the table
 //! main_loop         the firmware, generic over a Board
 //! inbox, display,   logic that needs no hardware and is tested on a host: received bytes,
-//! restart, image    pictures, cause of a restart, hash of the image
+//! restart, image,   pictures, cause of a restart, hash of the image, arithmetic of doubles
+//! soft_float
 //! nrf               the micro:bit v1 and v2; the only `unsafe` of the crate
 //! ```
 //!
@@ -34,6 +35,7 @@ pub mod nrf;
 #[cfg(feature = "seeded")]
 pub mod rehearsal;
 pub mod restart;
+pub mod soft_float;
 pub mod stamps;
 
 use crate::device::DeviceState;
@@ -95,11 +97,12 @@ pub trait Board {
     /// The watchdog.
     type Watchdog: Watchdog;
 
-    /// Added to the time of a reply for every page erased before it: longer than an erase and the
-    /// computation that goes with a page ever take.
+    /// Added to the time of a reply for every page erased before it, and for a look: longer than an
+    /// erase and the computation that goes with a page, or the new seed after a look, ever take.
     const ERASE_MICROSECONDS: u32;
-    /// Added to the time of such a reply for every word written before it: longer than writing,
-    /// reading back and summing a word ever take.
+    /// Added to the time of such a reply, and of one before which many words were written, for
+    /// every word: longer than writing, reading back and summing it, and its share of a look's
+    /// computation, ever take.
     const WORD_MICROSECONDS: u32;
 }
 

@@ -106,9 +106,10 @@ impl Cell {
     const fn short_bytes(self) -> [u8; 4] {
         let [low, middle, high] = self.0;
         let value = ((middle as u32) << 16 | low as u32) as i32;
-        let fits = high as i16 == (value >> 31) as i16;
-        let end = if (high as i16) < 0 { i32::MIN } else { i32::MAX };
-        if fits { value } else { end }.to_le_bytes()
+        if high as i16 as i32 == value >> 31 {
+            return value.to_le_bytes();
+        }
+        if (high as i16) < 0 { i32::MIN } else { i32::MAX }.to_le_bytes()
     }
 
     /// [`Self::add`] of one outcome, in 32-bit steps: part of every request.
@@ -176,8 +177,10 @@ impl Cells {
     /// The sums of both arms.
     pub fn sums(&self) -> [Sums; 2] {
         self.0.map(|arm| {
-            let [e, f, g] = arm.map(|cell| cell.get() as f64);
-            Sums { outcomes: e + f / 2.0, spread: f / 2.0, all: e + f + g }
+            // Added up as integers: on the v1 a sum of doubles costs 30 times as much.
+            let [e, f, g] = arm.map(Cell::get);
+            let half = |doubled: i64| doubled as f64 / 2.0;
+            Sums { outcomes: half(2 * e + f), spread: half(f), all: (e + f + g) as f64 }
         })
     }
 

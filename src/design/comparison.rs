@@ -68,6 +68,9 @@ impl Measure {
         let mean =
             ((sums.outcomes / self.weight + 1.0) / count).clamp(MEAN_MARGIN, 1.0 - MEAN_MARGIN);
         let most = mean * (1.0 - mean);
+        if !self.unit.has_spread() {
+            return Spread { mean, variance: most };
+        }
         let variance = most - sums.spread / (self.weight * count);
         let variance = variance.clamp(MIN_VARIANCE_SHARE * most, most);
         Spread { mean, variance }
@@ -108,17 +111,17 @@ impl Measure {
         1.0 / (part(x) + part(y))
     }
 
-    /// z of a whole ledger that was read `looks` times.
-    pub fn z(&self, ledger: [Sums; 2], looks: u8) -> f64 {
+    /// z of a whole ledger with these spreads that was read `looks` times.
+    pub fn z(&self, ledger: [Sums; 2], spreads: [Spread; 2], looks: u8) -> f64 {
         let noise = f64::from(looks) * self.variance;
-        let arm = |sums: Sums| {
+        let arm = |arm: Arm| {
+            let (sums, Spread { mean, variance }) = (arm.of(ledger), arm.of(spreads));
             let n = f64::max(sums.all / self.weight, 1.0);
-            let Spread { mean, variance } = self.spread(sums);
             let noise = noise * self.noise_weight(mean, true);
             // One division of exact numbers, so that equal means are equal.
             (sums.outcomes / f64::max(sums.all, self.weight), variance / n + noise / (n * n))
         };
-        let [(zero, v0), (one, v1)] = ledger.map(arm);
+        let [(zero, v0), (one, v1)] = Arm::BOTH.map(arm);
         (one - zero) / libm::sqrt(v0 + v1)
     }
 

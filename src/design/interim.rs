@@ -133,8 +133,13 @@ impl LedgerDesign {
 
     /// target(all): trailing patients wanted of a feature with `all` patients.
     pub(super) fn target(&self, all: f64) -> f64 {
-        let wish = libm::pow(all * self.half / self.patients, self.exponent);
-        let wish = libm::floor(wish + ROUNDING);
+        let before_half = all * self.half / self.patients;
+        // The power of a number from 1 on is not above it: the most costly step can be left out.
+        let wish = if before_half > self.min_target {
+            libm::floor(libm::pow(before_half, self.exponent) + ROUNDING)
+        } else {
+            self.min_target
+        };
         f64::max(self.min_target, wish) / 2.0
     }
 
@@ -157,7 +162,7 @@ impl LedgerDesign {
     }
 
     /// W of the window that is read at `look`, from the state of its feature before the look.
-    pub(super) fn window_weight(&self, feature: &Feature, plan: &Plan, look: &Look) -> f64 {
+    fn window_weight(&self, feature: &Feature, plan: &Plan, look: &Look) -> f64 {
         let since = f64::from(feature.last);
         let planned = f64::from(self.planned(feature, plan, look));
         if planned <= since {
@@ -256,12 +261,17 @@ impl Design for LedgerDesign {
                 }
             }
         }
+        // Before its first window nothing is known of a feature, so all have the same weight.
+        let mut first = None;
         for feature in each(features) {
             if self.takes_part(feature, look) {
-                feature.enter(self, plan, look);
+                let weigh = || self.window_weight(feature, plan, look);
+                let weight =
+                    if feature.last == 0 { *first.get_or_insert_with(weigh) } else { weigh() };
+                let known = feature.enter(self, look, weight);
                 let may_settle = matches!(look.kind, LookKind::Early | LookKind::Half);
                 if may_settle && feature.leading.is_none() {
-                    feature.settle(self, look, chance);
+                    feature.settle(self, look, known, chance);
                 }
             }
         }

@@ -1,15 +1,14 @@
 //! The state of one feature of `interim` and `uniform`: two windows of raw cells, the noisy ledger
 //! and the estimate. What they mean is said in [`super::interim`].
 
-use super::cells::{Cells, MAX_CELLS_BYTES, Unit};
-use super::comparison::Difference;
+use super::cells::{Cells, MAX_CELLS_BYTES, Sums, Unit};
+use super::comparison::{Difference, Measure, Spread};
 use super::interim::LedgerDesign;
 use super::schedule::LookKind;
 use super::{Arm, Choice, Look, arm_byte, arm_from_byte};
 use crate::chance::{Chance, Fraction};
 use crate::codec::{Reader, Writer};
 use crate::estimate::Estimate;
-use crate::plan::Plan;
 
 /// Least N of a ledger wherever it is a divisor or a forecast.
 const MIN_OUTCOMES: f64 = 4.0;
@@ -42,6 +41,26 @@ pub(crate) struct Feature {
     looks: u8,
     /// The leading arm, once settled.
     pub(super) leading: Option<Arm>,
+}
+
+/// What a ledger says, worked out once a look.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    spreads: [Spread; 2],
+    /// N, at least 4.
+    outcomes: f64,
+}
+
+impl Known {
+    fn of(sums: [Sums; 2], measure: &Measure) -> Self {
+        let spreads = sums.map(|sums| measure.spread(sums));
+        Self { spreads, outcomes: outcomes(measure, sums) }
+    }
+}
+
+/// N of a ledger, at least 4.
+fn outcomes(measure: &Measure, ledger: [Sums; 2]) -> f64 {
+    f64::max(measure.count(ledger), MIN_OUTCOMES)
 }
 
 impl Feature {
@@ -120,21 +139,21 @@ impl Feature {
 
     /// N of the ledger, at least 4.
     pub fn outcomes(&self, design: &LedgerDesign) -> f64 {
-        f64::max(design.measure.count(self.ledger.sums()), MIN_OUTCOMES)
+        outcomes(&design.measure, self.ledger.sums())
     }
 
-    /// Moves the windows into the ledger and the estimate.
-    pub fn enter(&mut self, design: &LedgerDesign, plan: &Plan, look: &Look) {
-        let weight = design.window_weight(self, plan, look);
+    /// Moves the windows into the ledger and, with this weight, into the estimate.
+    pub(super) fn enter(&mut self, design: &LedgerDesign, look: &Look, weight: f64) -> Known {
         let (fair, biased) = (self.fair, self.leading.map(|_| self.biased));
         self.wipe();
         self.ledger.add(&fair);
         if let Some(biased) = &biased {
             self.ledger.add(biased);
         }
-        let ledger = self.ledger.sums().map(|sums| design.measure.spread(sums));
+        let known = Known::of(self.ledger.sums(), &design.measure);
+        let ledger = known.spreads;
         let (count, since) = (f64::from(look.count), f64::from(self.last));
-        let expected = self.outcomes(design) * (count - since) / count;
+        let expected = known.outcomes * (count - since) / count;
         let fair = fair.sums();
         let fair_difference = design.measure.compare(fair, ledger, [expected / 2.0; 2]);
         match biased {
@@ -153,6 +172,7 @@ impl Feature {
         }
         self.last = look.count;
         self.looks = self.looks.saturating_add(1);
+        known
     }
 
     /// Adds a difference with its weight to the estimate.
@@ -166,18 +186,24 @@ impl Feature {
     }
 
     /// Settles the feature at half, or before it if its ledger shows which arm leads.
-    pub fn settle(&mut self, design: &LedgerDesign, look: &Look, chance: &mut impl Chance) {
-        let ledger = self.ledger.sums();
-        let z = design.measure.z(ledger, self.looks);
+    pub(super) fn settle(
+        &mut self,
+        design: &LedgerDesign,
+        look: &Look,
+        known: Known,
+        chance: &mut impl Chance,
+    ) {
+        let (sums, Known { spreads, outcomes }) = (self.ledger.sums(), known);
+        let z = design.measure.z(sums, spreads, self.looks);
         // The two-sided p-value of z.
         let p_value = || libm::erfc(libm::fabs(z) / core::f64::consts::SQRT_2);
         let early = look.kind == LookKind::Early;
-        if early && (!design.measure.is_enough(ledger, self.looks) || p_value() > design.beta) {
+        if early && (!design.measure.is_enough(sums, self.looks) || p_value() > design.beta) {
             return;
         }
         let one_leads = if z == 0.0 { chance.coin() } else { z > 0.0 };
         self.leading = Some(Arm::from_bit(one_leads));
-        let all = design.forecast(self.outcomes(design), look.count);
+        let all = design.forecast(outcomes, look.count);
         let to_come = all * (design.patients - f64::from(look.assigned)) / design.patients;
         // With nobody to come the quotient is infinite and pi is 1/2.
         let share = f64::min(design.target(all) / to_come, 0.5);

@@ -17,6 +17,8 @@
 #![allow(unsafe_code, reason = "registers and interrupts; each block gives its own reason")]
 
 pub mod clock;
+#[cfg(feature = "microbit-v1")]
+mod doubles;
 pub mod entropy;
 pub mod faults;
 pub mod flash;
