@@ -1,16 +1,18 @@
 //! The firmware: one loop around [`Device`], on any [`Board`].
 //!
 //! ```text
-//! interrupt: byte -> queue     loop: queue -> Framer -> Device::handle_line -> reply, on its grid
-//!                                    between requests: draw noise, show the LEDs, sleep
+//! interrupt: byte -> queue    loop: queue -> Framer -> Device::handle_framed -> reply, on its grid
+//!                                   between requests: draw noise, show the LEDs, sleep
 //! ```
 //!
 //! # Timing side channels
 //! * The first byte of a reply leaves [`REPLY_MICROSECONDS`] after its request was complete. If
-//!   pages were erased meanwhile, it leaves later by [`Board::ERASE_MICROSECONDS`] a page and
-//!   [`Board::WORD_MICROSECONDS`] a word written. Both numbers depend on public counts
-//!   ([`crate::journal`]). These times cover the longest computation; should they ever not, the
-//!   reply leaves at the next multiple of the first and [`stamps::LATE_REPLIES`] counts it. The
+//!   pages were erased meanwhile, a look was due, or more than [`ORDINARY_WORDS`] words were
+//!   written, it leaves later: by [`Board::ERASE_MICROSECONDS`] a page, as much for the look, and
+//!   [`Board::WORD_MICROSECONDS`] a word. Looks fall at public counts, and the numbers of pages and
+//!   words depend on public counts ([`crate::journal`]); a look writes every feature's parts,
+//!   whether it takes part or not. These times cover the longest computation; should they ever not,
+//!   the reply leaves at the next multiple of the first and [`stamps::LATE_REPLIES`] counts it. The
 //!   wait ends on a timer event, so that the reply leaves the same number of instructions after it
 //!   whatever was computed before.
 //! * How long a draw of noise takes depends on the noise. Draws are made between requests, ahead of
@@ -31,7 +33,7 @@ use super::display::Display;
 use super::{Board, Clock, Parts, Screen, Watchdog, stamps};
 use crate::device::{Device, DeviceState};
 use crate::journal::JournalFlash;
-use crate::wire::{Framer, Reply};
+use crate::wire::{Framed, Framer, Reply};
 use core::convert::Infallible;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use embedded_io::{Read, ReadReady, Write};
@@ -40,6 +42,9 @@ use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadN
 /// From the end of a request to its reply when no page is erased. Deciding and writing take 1 to 2
 /// ms on the v1.
 pub const REPLY_MICROSECONDS: u32 = 20_000;
+/// Words written by a request about one patient, at most. More belong to a request that changes
+/// every feature: a look, a turn, the close, a plan. Its computation grows with them.
+pub const ORDINARY_WORDS: u32 = 64;
 /// For the noise of one feature.
 pub const DRAW_MICROSECONDS: u32 = 4_000;
 /// How often the LEDs are refreshed.
@@ -89,6 +94,8 @@ pub fn run<B: Board, const M: usize, const U: usize>(parts: Parts<B, M, U>) -> !
     let mut display = Display::default();
     let second = SECOND_MICROSECONDS * B::Clock::PER_MICROSECOND;
     let mut ticked = clock.now();
+    // Asked between requests, when time does not count.
+    let mut looks = device.is_look_due();
     loop {
         watchdog.feed();
         if clock.now().wrapping_sub(ticked) >= second {
@@ -96,12 +103,13 @@ pub fn run<B: Board, const M: usize, const U: usize>(parts: Parts<B, M, U>) -> !
             device.tick();
         }
         while let Some(byte) = next_byte(&mut receiver) {
-            let Some(line) = framer.push(byte) else { continue };
+            let Some(line) = framer.push_summed(byte) else { continue };
             #[cfg(feature = "seeded")]
-            super::drill::run(line);
-            let timing = (&mut clock, &WORK);
+            super::drill::run(line.line);
+            let timing = (&mut clock, &WORK, looks);
             answer::<B, M, U>(&mut device, timing, line, &mut sender, &mut display);
             draw_ahead::<B, M, U>(&mut device, &mut clock);
+            looks = device.is_look_due();
             break;
         }
         if !is_ready(&mut receiver) {
@@ -130,12 +138,12 @@ fn next_byte(receiver: &mut (impl Read<Error = Infallible> + ReadReady)) -> Opti
 // Not inlined: the frames of answering and of drawing share the same stack, of which there is
 // little.
 
-/// Answers a line at the moment that is due.
+/// Answers a line at the moment that is due. `looks`: a look comes first.
 #[inline(never)]
 fn answer<B: Board, const M: usize, const U: usize>(
     device: &mut Bedside<B, M, U>,
-    (clock, work): (&mut B::Clock, &FlashWork),
-    line: &[u8],
+    (clock, work, looks): (&mut B::Clock, &FlashWork, bool),
+    line: Framed<'_>,
     sender: &mut B::Sender,
     display: &mut Display,
 ) {
@@ -143,10 +151,10 @@ fn answer<B: Board, const M: usize, const U: usize>(
     stamps::STAMP_BEGIN.set(begin);
     work.clear();
     let mut first = true;
-    device.handle_line(line, &mut |reply, line| {
+    device.handle_framed(line, &mut |reply, line| {
         if first {
             stamps::STAMP_DECIDED.set(clock.now());
-            wait::<B>(clock, begin, work);
+            wait::<B>(clock, begin, (work, looks));
             stamps::STAMP_BYTE_OUT.set(clock.now());
             first = false;
         }
@@ -165,13 +173,16 @@ fn answer<B: Board, const M: usize, const U: usize>(
 /// Waits until the reply to a request that came at `begin` is due. (Not inlined: its call is where
 /// tests see that a request was decided.)
 #[inline(never)]
-fn wait<B: Board>(clock: &mut B::Clock, begin: u32, work: &FlashWork) {
+fn wait<B: Board>(clock: &mut B::Clock, begin: u32, (work, looks): (&FlashWork, bool)) {
     let reply = REPLY_MICROSECONDS * B::Clock::PER_MICROSECOND;
     let (erases, words) = (work.erases.load(Relaxed), work.words.load(Relaxed));
     let mut due = reply;
     if erases > 0 {
         log!("pages erased");
+    }
+    if erases > 0 || looks || words > ORDINARY_WORDS {
         let microseconds = erases
+            .wrapping_add(looks.into())
             .wrapping_mul(B::ERASE_MICROSECONDS)
             .wrapping_add(words.wrapping_mul(B::WORD_MICROSECONDS));
         due = due.wrapping_add(microseconds.wrapping_mul(B::Clock::PER_MICROSECOND));

@@ -46,7 +46,7 @@ where
             while self.state.prepare_kits() {}
         }
         let trial = self.state.trial_mut().ok_or(Refusal::Blank)?;
-        let arm = trial.assign(known, tag, self.chance).map_err(|_| Refusal::Storage)?;
+        let arm = trial.enrol(known, tag, self.chance).map_err(|_| Refusal::Storage)?;
         if blinded {
             let kit = self.state.take_kit(arm).ok_or(Refusal::Storage)?;
             self.state.trial.give_kit(arm, kit);
@@ -93,11 +93,9 @@ where
     pub(super) fn record_outcome(&mut self, patient: u32, y: Option<u32>) -> Answer {
         let trial = self.state.trial_mut().ok_or(Refusal::Blank)?;
         let scale = trial.plan().scale();
-        let recorded = match y.map(|y| u16::try_from(y).unwrap_or(u16::MAX)) {
-            None => trial.lost(patient, self.chance),
-            Some(y) => trial.outcome(patient, y, self.chance),
-        };
-        match recorded {
+        let known = y.map(|y| u16::try_from(y).unwrap_or(u16::MAX));
+        // A look that was due was done before the request was read.
+        match trial.resolve(patient, known, self.chance) {
             Ok(()) => {}
             Err(TrialError::Range) => return Err(Refusal::Outcome { got: y.unwrap_or(0), scale }),
             Err(_) => return Err(Refusal::Unknown { patient, assigned: trial.assigned() }),

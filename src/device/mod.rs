@@ -48,7 +48,8 @@ use crate::journal::{Journal, JournalFlash, MountError};
 use crate::plan::Design;
 use crate::trial::Phase;
 use crate::wire::{
-    self, Hello, ImageHash, Line, NextLook, Refusal, Reply, Request, Restart, State, Status, Stored,
+    self, Framed, Hello, ImageHash, Line, NextLook, Refusal, Reply, Request, Restart, State,
+    Status, Stored,
 };
 use auth::{Evidence, Session};
 use generator::{Generator, Seeded};
@@ -229,9 +230,20 @@ where
         self.state.trial_mut()
     }
 
+    /// Whether the next request will do a look first. Public: looks fall at public counts.
+    #[must_use]
+    pub fn is_look_due(&self) -> bool {
+        self.trouble.is_none() && self.state.trial().is_some_and(|trial| trial.look_due())
+    }
+
     /// Answers one line, given without its line end. `out` is called once for every reply, with its
     /// line, checksum and LF included.
     pub fn handle_line(&mut self, line: &[u8], out: &mut impl FnMut(&Reply<'_>, &[u8])) {
+        self.handle_framed(Framed::new(line), out);
+    }
+
+    /// [`Self::handle_line`], for a line whose checksum was computed as it came.
+    pub fn handle_framed(&mut self, line: Framed<'_>, out: &mut impl FnMut(&Reply<'_>, &[u8])) {
         let reply = self.answer(line, out).unwrap_or_else(Reply::Refused);
         send(&reply, out);
     }
@@ -284,19 +296,19 @@ where
         self.trouble.is_none() && self.state.prepare_kits()
     }
 
-    fn answer(&mut self, line: &[u8], out: &mut impl FnMut(&Reply<'_>, &[u8])) -> Answer {
+    fn answer(&mut self, framed: Framed<'_>, out: &mut impl FnMut(&Reply<'_>, &[u8])) -> Answer {
         // A look that is due comes before anything else. If it fails the device is in trouble, and
         // says so below.
         if self.state.trial().is_some_and(|trial| trial.look_due()) {
             let _ = self.ready().and_then(|mut ready| ready.look_if_due());
         }
-        let opened = wire::open(line)?;
+        let opened = wire::open_framed(framed)?;
         let (text, proof) = wire::split_proof(opened.body);
         let request = Request::parse_text(text, proof.is_some())?;
         // A program's line that lost its tail must not pass for one typed by a person, who says
         // `HELLO` first.
         if self.checksums_required && !opened.has_checksum && request != Request::Hello {
-            return Err(Refusal::Checksum { got: None, expected: wire::checksum(line) });
+            return Err(Refusal::Checksum { got: None, expected: wire::checksum(framed.line) });
         }
         self.checksums_required = opened.has_checksum;
         // Every request voids the nonce; commands that take a proof read it first. (Only they copy

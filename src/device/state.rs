@@ -169,7 +169,7 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
     }
 
     /// The keys of what has changed since [`Self::mark_clean`].
-    pub(super) fn dirty(&self) -> impl Iterator<Item = u16> + use<M, U> {
+    pub(super) fn dirty(&self) -> impl Iterator<Item = u16> + Clone + use<M, U> {
         let first = if self.custody_dirty { CUSTODY } else { PLAN };
         let mut keys = first..if self.all_dirty { Self::COUNT } else { PLAN };
         let mut parts = if self.all_dirty { Dirty::default() } else { self.trial.dirty() };

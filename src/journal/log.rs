@@ -98,7 +98,7 @@ impl<F: JournalFlash> Journal<F> {
 
     /// A transaction of any size, on a new page if `turn` says so. (`dyn`: one copy of the code.)
     #[inline(never)]
-    pub(super) fn transact<P: Parts, K: Iterator<Item = u16>>(
+    pub(super) fn transact<P: Parts, K: Iterator<Item = u16> + Clone>(
         &mut self,
         parts: &P,
         dirty: &dyn Fn() -> K,
@@ -136,7 +136,7 @@ impl<F: JournalFlash> Journal<F> {
 
     /// Writes the records of one transaction. One of up to half a page is a single record; a larger
     /// one is divided among pages. If a page fails, its record is written again on the next page.
-    fn append<P: Parts, K: Iterator<Item = u16>>(
+    fn append<P: Parts, K: Iterator<Item = u16> + Clone>(
         &mut self,
         parts: &P,
         dirty: &dyn Fn() -> K,
@@ -144,6 +144,7 @@ impl<F: JournalFlash> Journal<F> {
     ) -> Result<(), Error> {
         let all = dirty().fold(Shape::default(), |shape, key| shape.with(Entry::of(parts, key)));
         let (mut done, total) = (0, all.items);
+        let mut rest = dirty();
         loop {
             if let Some(sweep) = turn {
                 self.turn(parts, sweep, done == total)?;
@@ -153,7 +154,7 @@ impl<F: JournalFlash> Journal<F> {
             }
             let left = self.left();
             let mut shape = Shape::default();
-            for key in dirty().skip(done as usize) {
+            for key in rest.clone() {
                 let grown = shape.with(Entry::of(parts, key));
                 if grown.words() > left {
                     break;
@@ -164,12 +165,13 @@ impl<F: JournalFlash> Journal<F> {
             turn = Some(Sweep::Pace);
             if shape.items > 0 && (last || all.words() > Self::HALF) {
                 let record = Record::new((self.newest, self.tail), shape, last);
-                let keys = || dirty().skip(done as usize).take(shape.items as usize);
+                let keys = || rest.clone().take(shape.items as usize);
                 let entries = || keys().map(|key| Entry::of(parts, key));
                 let written = record.write(&mut self.region, parts, entries)?;
                 self.note(&record, written);
                 if written {
                     done += shape.items;
+                    rest.by_ref().take(shape.items as usize).for_each(drop);
                     turn = turn.filter(|_| !last);
                 }
             }

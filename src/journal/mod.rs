@@ -182,7 +182,7 @@ pub struct Journal<F> {
 
 impl<F: JournalFlash> Journal<F> {
     /// Makes the dirty parts durable: all of them or, after a power cut, none of them.
-    pub fn commit<P: Parts, K: Iterator<Item = u16>>(
+    pub fn commit<P: Parts, K: Iterator<Item = u16> + Clone>(
         &mut self,
         parts: &P,
         dirty: impl Fn() -> K,
@@ -246,7 +246,7 @@ impl<F: JournalFlash> Journal<F> {
     /// Commits the dirty parts and leaves nothing on flash but the present values: writes all parts
     /// again and erases every other page. Once the commit has happened, a power cut cannot prevent
     /// the rest.
-    pub fn purge<P: Parts, K: Iterator<Item = u16>>(
+    pub fn purge<P: Parts, K: Iterator<Item = u16> + Clone>(
         &mut self,
         parts: &P,
         dirty: impl Fn() -> K,

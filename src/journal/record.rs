@@ -57,11 +57,17 @@ impl Entry {
 
     /// The part behind a descriptor; none if this is not one.
     fn read<P: Parts>(parts: &P, count: u16, descriptor: u32) -> Option<Self> {
-        let bits = if descriptor & SHORT == 0 { LONG_BITS } else { SHORT_BITS };
-        let (key, words) = ((descriptor & !SHORT) >> bits, descriptor & ((1 << bits) - 1));
+        let (key, words) = Self::decode(descriptor);
         let fits = key < u32::from(count) && words <= u32::from(MAX_WORDS);
         let entry = Self::new(parts, key as u16, words);
         (fits && entry.descriptor() == descriptor).then_some(entry)
+    }
+
+    /// Key and length of a descriptor.
+    #[inline(always)]
+    const fn decode(descriptor: u32) -> (u32, u32) {
+        let bits = if descriptor & SHORT == 0 { LONG_BITS } else { SHORT_BITS };
+        ((descriptor & !SHORT) >> bits, descriptor & ((1 << bits) - 1))
     }
 
     pub(super) const fn descriptor(self) -> u32 {
@@ -254,19 +260,32 @@ impl Record {
         Ok(found & computed == computed)
     }
 
-    /// Where in the good record at this place the value of a part stands.
+    /// Where in the good record at this place the value of a part stands; none if its page was
+    /// erased since.
     pub(super) fn find<F: JournalFlash, P: Parts>(
         region: &mut Region<F>,
         parts: &P,
-        place: (u32, u16),
+        (seq, start): (u32, u16),
         key: u16,
     ) -> Result<Option<Item>, NorFlashErrorKind> {
-        let (_, items) = counts(region.word(place.0, place.1)?);
-        let at = place.1 + Shape { items, values: 0 }.head() as u16;
-        let mut items = Items { place, index: 0, items, at };
-        while let Some(item) = items.next(region, parts)? {
-            if item.entry.key() == key {
-                return Ok(Some(item));
+        let (words, items) = counts(region.word(seq, start)?);
+        if words > u32::from(Region::<F>::PAGE - start) {
+            return Ok(None);
+        }
+        let mut at = start + Shape { items, values: 0 }.head() as u16;
+        let mut pair = 0;
+        for index in 0..items {
+            // Two descriptors a word.
+            pair = match index.is_multiple_of(2) {
+                true => region.word(seq, start + 1 + (index / 2) as u16)?,
+                false => pair >> 16,
+            };
+            let (found, words) = Entry::decode(pair & 0xffff);
+            if found == u32::from(key) {
+                return Ok(Some(Item { entry: Entry::new(parts, key, words), at }));
+            }
+            if words > 0 {
+                at += Entry::new(parts, found as u16, words).extent();
             }
         }
         Ok(None)

@@ -282,7 +282,18 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             self.look(chance);
         }
         self.admits(feature)?;
-        let patient = self.assigned + 1;
+        self.enrol(feature, tag, chance)
+    }
+
+    /// [`Self::assign`] when no look is due and the feature is [admitted](Self::admits).
+    #[inline]
+    pub(crate) fn enrol(
+        &mut self,
+        feature: u8,
+        tag: Option<u32>,
+        chance: &mut impl Chance,
+    ) -> Result<Arm, TrialError> {
+        let patient = self.assigned.saturating_add(1);
         let vacancy = self.waiting.vacancy(patient).ok_or(TrialError::Full)?;
         if self.turns_next() {
             self.turn(chance);
@@ -309,8 +320,9 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         y: u16,
         chance: &mut impl Chance,
     ) -> Result<(), TrialError> {
-        if y > self.plan.scale() {
-            return Err(TrialError::Range);
+        self.can_resolve(patient, Some(y))?;
+        if self.look_due() {
+            self.look(chance);
         }
         self.resolve(patient, Some(y), chance)
     }
@@ -320,22 +332,33 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// # Errors
     /// `Unknown` for a patient not yet assigned.
     pub fn lost(&mut self, patient: u32, chance: &mut impl Chance) -> Result<(), TrialError> {
+        self.can_resolve(patient, None)?;
+        if self.look_due() {
+            self.look(chance);
+        }
         self.resolve(patient, None, chance)
     }
 
     #[inline]
-    fn resolve(
+    fn can_resolve(&self, patient: u32, y: Option<u16>) -> Result<(), TrialError> {
+        if y.is_some_and(|y| y > self.plan.scale()) {
+            Err(TrialError::Range)
+        } else if patient == 0 || patient > self.assigned {
+            Err(TrialError::Unknown)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// [`Self::outcome`], or with `None` [`Self::lost`], when no look is due.
+    #[inline]
+    pub(crate) fn resolve(
         &mut self,
         patient: u32,
         y: Option<u16>,
         chance: &mut impl Chance,
     ) -> Result<(), TrialError> {
-        if patient == 0 || patient > self.assigned {
-            return Err(TrialError::Unknown);
-        }
-        if self.look_due() {
-            self.look(chance);
-        }
+        self.can_resolve(patient, y)?;
         match self.waiting.take(patient) {
             None => Ok(()),
             Some((slot, waiting)) => {

@@ -21,6 +21,17 @@ pub fn checksum(characters: &[u8]) -> u16 {
     CRC.checksum(characters)
 }
 
+/// The checksum of characters and one more, from that of the characters. (Nothing is reflected or
+/// inverted, so a checksum is also the start of the next.)
+fn extended(sum: u16, character: u8) -> u16 {
+    let mut digest = CRC.digest_with_initial(sum);
+    digest.update(&[character]);
+    digest.finalize()
+}
+
+/// The checksum of no characters.
+const START: u16 = 0xFFFF;
+
 /// Whether this byte is allowed in a line before its checksum.
 pub(super) const fn is_text(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') && byte != b'*'
@@ -38,21 +49,56 @@ pub struct Framer {
     /// Characters after the kept ones were dropped (so that a CR at the end of the kept ones is no
     /// line end).
     cut: bool,
+    /// Characters before the first star, and their checksum.
+    summed: usize,
+    sum: u16,
+}
+
+/// A line as a [`Framer`] gives it.
+#[derive(Clone, Copy, Debug)]
+pub struct Framed<'a> {
+    /// The line, without line end.
+    pub line: &'a [u8],
+    /// So many of its first characters have this checksum.
+    sum: (usize, u16),
+}
+
+impl<'a> Framed<'a> {
+    /// A line that did not come through a framer.
+    #[must_use]
+    pub const fn new(line: &'a [u8]) -> Self {
+        Self { line, sum: (0, START) }
+    }
+
+    /// The checksum of the first characters of the line.
+    fn checksum(&self, body: &[u8]) -> u16 {
+        let (summed, sum) = self.sum;
+        if summed == body.len() { sum } else { checksum(body) }
+    }
 }
 
 impl Framer {
     /// An empty line.
     #[must_use]
     pub const fn new() -> Self {
-        Self { kept: heapless::Vec::new(), done: false, cut: false }
+        Self { kept: heapless::Vec::new(), done: false, cut: false, summed: 0, sum: START }
     }
 
     /// Takes one byte; gives the line that it ends, without line end. Empty lines are not given.
     pub fn push(&mut self, byte: u8) -> Option<&[u8]> {
+        self.push_summed(byte).map(|framed| framed.line)
+    }
+
+    /// The same, with the checksum of the characters before the first star. It is computed
+    /// character by character as they come, when a board has nothing else to do.
+    pub fn push_summed(&mut self, byte: u8) -> Option<Framed<'_>> {
         if self.done {
             *self = Self::new();
         }
         if byte != b'\n' {
+            if byte != b'*' && self.summed == self.kept.len() {
+                (self.sum, self.summed) = (extended(self.sum, byte), self.summed + 1);
+            }
             self.cut |= self.kept.push(byte).is_err();
             return None;
         }
@@ -60,7 +106,8 @@ impl Framer {
         if !self.cut && self.kept.last() == Some(&b'\r') {
             self.kept.pop();
         }
-        (!self.kept.is_empty()).then_some(self.kept.as_slice())
+        let framed = Framed { line: self.kept.as_slice(), sum: (self.summed, self.sum) };
+        (!self.kept.is_empty()).then_some(framed)
     }
 }
 
@@ -78,11 +125,17 @@ pub struct Opened<'a> {
 /// # Errors
 /// `Length`, or `Checksum` for one that is wrong or not in full at the end of the line.
 pub fn open(line: &[u8]) -> Result<Opened<'_>, WireError> {
+    open_framed(Framed::new(line))
+}
+
+/// [`open`], with the checksum that the [`Framer`] computed.
+pub(crate) fn open_framed(framed: Framed<'_>) -> Result<Opened<'_>, WireError> {
+    let line = framed.line;
     if line.len() > LINE_LIMIT {
         return Err(WireError::Length);
     }
     if let Some((body, [b'*', digits @ ..])) = line.split_last_chunk::<CHECKSUM_CHARS>() {
-        let expected = checksum(body);
+        let expected = framed.checksum(body);
         let got = super::hex_number(digits).map(|sum| sum as u16);
         return if got == Some(expected) {
             Ok(Opened { body, has_checksum: true })
@@ -206,6 +259,29 @@ mod tests {
         for byte in 0..=255u8 {
             let bytes = [&[byte; 300][..], b"\nHELLO*49D6\n"].concat();
             assert_eq!(lines(&bytes).last().map(Vec::as_slice), Some(&b"HELLO*49D6"[..]));
+        }
+    }
+
+    /// What the framer sums as characters come is what is summed of a whole line, wherever stars,
+    /// CRs and the end of what is kept stand.
+    #[test]
+    fn sums_of_the_framer_are_those_of_the_line() {
+        let long = [b'x'; LINE_LIMIT + 9];
+        let mut texts = vec![b"STATUS*2DAA".to_vec(), b"*".to_vec(), b"A\r*29B1\r".to_vec()];
+        texts.extend([b"STATUS*2DAA*2DAA".to_vec(), b"STATUS\r".to_vec(), b"A*B*C*D*E".to_vec()]);
+        texts.extend((LINE_LIMIT - 9..=long.len()).map(|length| long[..length].to_vec()));
+        let ends = texts.clone().into_iter().map(|text| [&text[..], b"*0000"].concat());
+        texts.extend(ends.collect::<Vec<_>>());
+        let mut framer = Framer::new();
+        for text in texts {
+            assert!(text.iter().all(|byte| framer.push_summed(*byte).is_none()));
+            let framed = framer.push_summed(b'\n').unwrap();
+            assert_eq!(open_framed(framed), open(framed.line), "{}", text.escape_ascii());
+            let (summed, sum) = framed.sum;
+            let body = framed.line.split(|byte| *byte == b'*').next().unwrap();
+            if let Some(body) = body.get(..summed) {
+                assert_eq!(sum, checksum(body), "{}", text.escape_ascii());
+            }
         }
     }
 

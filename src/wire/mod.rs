@@ -133,7 +133,8 @@ pub use facts::{
     TrialId, TrialName,
 };
 use frame::is_text;
-pub use frame::{Framer, LINE_LIMIT, Line, Opened, checksum, open};
+pub(crate) use frame::open_framed;
+pub use frame::{Framed, Framer, LINE_LIMIT, Line, Opened, checksum, open};
 use hex::hex_number;
 pub use hex::{Hex, unhex};
 pub use refusal::{Lock, Refusal, Word};

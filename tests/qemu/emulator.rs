@@ -162,9 +162,7 @@ impl Emulator {
         let mut emulator = Self { firmware, qemu, directory, qmp, serial, lines };
         emulator.qmp_reply();
         emulator.qmp("qmp_capabilities", json!({}));
-        if let Some(journal) = journal {
-            emulator.restore(journal);
-        }
+        emulator.restore(journal);
         emulator.qmp("cont", json!({}));
         emulator
     }
@@ -246,19 +244,20 @@ impl Emulator {
         u32::from_le_bytes(bytes.try_into().unwrap())
     }
 
-    fn restore(&mut self, journal: &[u8]) {
+    /// Writes what QEMU does not load: gaps between the image's segments, which are erased flash on
+    /// a board and zeros in QEMU, and a journal.
+    fn restore(&mut self, journal: Option<&[u8]>) {
         let mut debugger = connect(&self.directory.path().join("gdb"));
-        let (start, length) = self.firmware.journal();
-        assert_eq!(journal.len(), length as usize);
-        for (i, bytes) in journal.chunks(PACKET).enumerate() {
-            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            let packet = format!("M{:x},{:x}:{hex}", start as usize + i * PACKET, bytes.len());
-            let sum = packet.bytes().fold(0_u8, |sum, byte| sum.wrapping_add(byte));
-            debugger.write_all(format!("${packet}#{sum:02x}").as_bytes()).unwrap();
-            let mut answer = [0; 7];
-            debugger.read_exact(&mut answer).unwrap();
-            assert_eq!(&answer, b"+$OK#9a", "the debugger refused a flash page");
-            debugger.write_all(b"+").unwrap();
+        let mut segments = self.firmware.elf().load_segments();
+        segments.sort();
+        for pair in segments.windows(2) {
+            let end = pair[0].0 + pair[0].1.len() as u32;
+            store(&mut debugger, end, &vec![0xFF; pair[1].0.saturating_sub(end) as usize]);
+        }
+        if let Some(journal) = journal {
+            let (start, length) = self.firmware.journal();
+            assert_eq!(journal.len(), length as usize);
+            store(&mut debugger, start, journal);
         }
         // Kept open until the end: QEMU goes on by itself when a debugger leaves.
         std::mem::forget(debugger);
@@ -299,6 +298,20 @@ impl Drop for Emulator {
     fn drop(&mut self) {
         let _ = self.qemu.kill();
         let _ = self.qemu.wait();
+    }
+}
+
+/// Writes memory through the debugger.
+fn store(debugger: &mut UnixStream, start: u32, bytes: &[u8]) {
+    for (i, bytes) in bytes.chunks(PACKET).enumerate() {
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let packet = format!("M{:x},{:x}:{hex}", start as usize + i * PACKET, bytes.len());
+        let sum = packet.bytes().fold(0_u8, |sum, byte| sum.wrapping_add(byte));
+        debugger.write_all(format!("${packet}#{sum:02x}").as_bytes()).unwrap();
+        let mut answer = [0; 7];
+        debugger.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"+$OK#9a", "the debugger refused a flash page");
+        debugger.write_all(b"+").unwrap();
     }
 }
 

@@ -16,7 +16,11 @@ const BAUD: f64 = 115_200.0;
 /// The v1's clock.
 const HERTZ: f64 = 16e6;
 /// Most that computing an `ASSIGN` may take of the time its request and reply spend on the line.
-const SHARE: f64 = 0.11;
+pub const SHARE: f64 = 0.10;
+/// Most instructions of an `ASSIGN`, of an `OUTCOME` and of a look at 64 features with `interim`.
+const ASSIGN: u32 = 3_401;
+const OUTCOME: u32 = 4_386;
+const LOOK: u32 = 4_750_000;
 /// The function that answers a line, and the one that waits for the reply's moment, as parts of
 /// their symbols.
 pub const ANSWER: &str = "main_loop6answer17h";
@@ -155,6 +159,9 @@ fn instruction_counts_are_within_their_limits() {
         };
         row(&format!("`ASSIGN`, {design}"), &mut assign, cycles(&traced.assign));
         row(&format!("`OUTCOME`, {design}"), &mut outcome, cycles(&traced.outcome));
+        if design == "interim" {
+            assert!(median(&mut assign) <= ASSIGN && median(&mut outcome) <= OUTCOME);
+        }
         for patients in TRACED {
             let share = traced.share(&patients);
             println!(
@@ -172,6 +179,7 @@ fn instruction_counts_are_within_their_limits() {
             board.status("assigned");
             let look = board.decided();
             row("a look at 64 features, made durable", &mut [look], mixed(look));
+            assert!(look <= LOOK, "{look} instructions");
             board.print_memory("a look");
         }
         let (_, flash) = board.cut_power();
@@ -207,18 +215,22 @@ fn reply_times(plan: &str, seed: u32) -> Vec<u32> {
     times
 }
 
-/// Patients of the reply time test: page turns happen every nine of them.
+/// Patients of the reply time test: page turns happen every nine of them, and the look at half, or
+/// the turn to the second half, comes with one of them.
 const LOADED: u32 = 120;
 
 /// Under load the reply to every request leaves at the same moment, whatever the features, arms and
-/// outcomes.
+/// outcomes; also that to the request that finds a look due.
 #[test]
 fn reply_slots_do_not_depend_on_patients() {
     for design in ["interim", "dp-conse"] {
-        let plan = format!("design={design} features=64 patients=4000 epsilon=1 scale=100");
+        let plan = format!("design={design} features=64 patients=200 epsilon=1 scale=100");
         let first = reply_times(&plan, 17);
         let slots: BTreeSet<u32> = first.iter().map(|time| time / 1000).collect();
         assert!(slots.len() > 1, "else no page was turned: {slots:?}");
+        // The look at half, or the turn, comes before patient 101, and takes longest.
+        let longest = (0..first.len()).max_by_key(|i| first[*i]);
+        assert_eq!(longest, Some(200), "{design}");
         for seed in [18, 19] {
             let second = reply_times(&plan, seed);
             for (i, (a, b)) in first.iter().zip(&second).enumerate() {

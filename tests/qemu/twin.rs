@@ -7,7 +7,7 @@ use equipoise::device::health::Entropy;
 use equipoise::device::{Device, DeviceState, Rest};
 use equipoise::testkit::order;
 use equipoise::testkit::strict_flash::StrictFlash;
-use equipoise::wire::Restart;
+use equipoise::wire::{ImageHash, Restart, unhex};
 
 const PATIENTS: u32 = 2000;
 const PAGE: usize = 1024;
@@ -85,6 +85,9 @@ fn board_and_host_agree_over_2000_patients() {
         let restart = Some(Restart::Reset);
         let mut host =
             Device::new(Box::new(DeviceState::BLANK), flash, Rehearsed(Rehearsal::START), restart);
+        // `HELLO` names the board's image.
+        let digest = crate::image::digest(&Firmware::Test.elf().load_segments());
+        host.set_image(ImageHash(unhex(&digest.as_bytes()[..16]).unwrap()));
         let expected = transcript(&mut host, design);
         let board = transcript(&mut Emulator::boot(Firmware::Test), design);
         for (i, (board, host)) in board.iter().zip(&expected).enumerate() {

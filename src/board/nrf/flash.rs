@@ -15,7 +15,7 @@ use core::arch::asm;
 use core::ptr;
 use embedded_storage::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase,
-    check_read, check_write,
+    check_read,
 };
 
 const WORD: usize = 4;
@@ -106,23 +106,34 @@ impl MultiwriteNorFlash for Flash {}
 
 impl JournalFlash for Flash {
     fn program(&mut self, offset: u32, bytes: &[u8]) -> Result<bool, NorFlashErrorKind> {
-        check_write(self, offset, bytes.len())?;
-        let start = Self::address(offset) as *mut u32;
-        let write = |(i, word): (usize, u32)| {
+        // (`check_write` asks the same, in twice the instructions.)
+        let capacity = self.capacity();
+        if (offset as usize | bytes.len()) % WORD != 0 {
+            return Err(NorFlashErrorKind::NotAligned);
+        }
+        if bytes.len() > capacity || offset as usize > capacity - bytes.len() {
+            return Err(NorFlashErrorKind::OutOfBounds);
+        }
+        let mut place = Self::address(offset) as *mut u32;
+        let mut write = |word: u32| {
             // SAFETY: inside the region and word-aligned, as just checked (the region starts on a
-            // page).
-            unsafe { start.add(i).write_volatile(word) };
+            // page); volatile, because the NVMC changes it.
+            unsafe { place.write_volatile(word) };
             self.wait();
-            // SAFETY: the same word; volatile, because the NVMC changes it.
-            unsafe { start.add(i).read_volatile() == word }
+            // SAFETY: the same word.
+            let good = unsafe { place.read_volatile() } == word;
+            place = place.wrapping_add(1);
+            good
         };
         self.0.config.write(|w| w.wen().wen());
-        // SAFETY: four bytes are a word, whatever they are; the processor is little-endian, as the
-        // journal's words.
-        let good = if let ([], words, []) = unsafe { bytes.align_to::<u32>() } {
-            words.iter().copied().enumerate().all(write)
+        let start = bytes.as_ptr().cast::<u32>();
+        let good = if start.is_aligned() {
+            // SAFETY: aligned, and four bytes are a word, whatever they are; the processor is
+            // little-endian, as the journal's words.
+            let words = unsafe { core::slice::from_raw_parts(start, bytes.len() / WORD) };
+            words.iter().all(|word| write(*word))
         } else {
-            bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes).enumerate().all(write)
+            bytes.as_chunks().0.iter().all(|word| write(u32::from_le_bytes(*word)))
         };
         self.0.config.write(|w| w.wen().ren());
         Ok(good)
