@@ -29,8 +29,10 @@ pub struct DpConse {
 }
 
 impl DpConse {
-    /// Prepares the laws of a plan.
+    /// Prepares the laws of a plan. (Not inlined: who prepares one of several designs would keep
+    /// stack for all of them.)
     #[must_use]
+    #[inline(never)]
     pub fn new(plan: &Plan) -> Self {
         Self {
             epsilon: plan.epsilon().to_f64(),

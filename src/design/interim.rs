@@ -108,7 +108,8 @@ pub(crate) struct LedgerDesign {
 }
 
 impl LedgerDesign {
-    /// Prepares the constants of a plan.
+    /// Prepares the constants of a plan. (Not inlined, as [`super::dp_conse::DpConse::new`].)
+    #[inline(never)]
     pub fn new(plan: &Plan) -> Self {
         let unit = Unit::of(plan);
         let epsilon = plan.epsilon().to_f64();

@@ -8,11 +8,12 @@ use super::BadPart;
 /// The state that a journal keeps: a fixed set of small values, each under a key, held in RAM by
 /// the device.
 pub trait Parts {
-    /// Number of keys; keys are `0..count`, at most [`MAX_KEYS`].
+    /// Number of keys; keys are `0..count`, at most [`MAX_KEYS`](super::MAX_KEYS).
     fn count(&self) -> u16;
 
-    /// The length of the present value of a part, at most [`MAX_PART`], or [`MAX_SHORT_PART`] from
-    /// key [`MAX_LONG_KEYS`] on; 0 means absent. It must not depend on anything private.
+    /// The length of the present value of a part, at most [`MAX_PART`](super::MAX_PART), or
+    /// [`MAX_SHORT_PART`](super::MAX_SHORT_PART) from key [`MAX_LONG_KEYS`](super::MAX_LONG_KEYS)
+    /// on; 0 means absent. It must not depend on anything private.
     fn length(&self, key: u16) -> usize;
 
     /// The greatest length that the value may reach before all parts are written anew.

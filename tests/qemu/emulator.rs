@@ -247,17 +247,27 @@ impl Emulator {
     /// Writes what QEMU does not load: gaps between the image's segments, which are erased flash on
     /// a board and zeros in QEMU, and a journal.
     fn restore(&mut self, journal: Option<&[u8]>) {
-        let mut debugger = connect(&self.directory.path().join("gdb"));
         let mut segments = self.firmware.elf().load_segments();
         segments.sort();
-        for pair in segments.windows(2) {
+        let gap = |pair: &[(u32, Vec<u8>)]| {
             let end = pair[0].0 + pair[0].1.len() as u32;
-            store(&mut debugger, end, &vec![0xFF; pair[1].0.saturating_sub(end) as usize]);
-        }
+            (end, vec![0xFF; pair[1].0.saturating_sub(end) as usize])
+        };
+        let mut pieces: Vec<(u32, Vec<u8>)> = segments.windows(2).map(gap).collect();
         if let Some(journal) = journal {
             let (start, length) = self.firmware.journal();
             assert_eq!(journal.len(), length as usize);
-            store(&mut debugger, start, journal);
+            pieces.push((start, journal.to_vec()));
+        }
+        pieces.retain(|(_, bytes)| !bytes.is_empty());
+        // A debugger that connects stops the board, at some moment before its first answer. One
+        // that asks nothing could stop it after it was started.
+        if pieces.is_empty() {
+            return;
+        }
+        let mut debugger = connect(&self.directory.path().join("gdb"));
+        for (start, bytes) in &pieces {
+            store(&mut debugger, *start, bytes);
         }
         // Kept open until the end: QEMU goes on by itself when a debugger leaves.
         std::mem::forget(debugger);

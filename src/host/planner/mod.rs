@@ -1,7 +1,7 @@
 //! What a trial must be to reach what is wanted of it.
 //!
 //! A plan has four numbers that may be asked for (patients, effect, epsilon, alpha) and four wishes
-//! (power, width of the intervals, share of patients on the better arm, regret). [`solve`] finds
+//! (power, width of the intervals, share of patients on the better arm, regret). This module finds
 //! the numbers that are not given, by simulation with the code that ships:
 //!
 //! | not given | found |
