@@ -318,7 +318,7 @@ mod tests {
         let exponent = match kind >> 2 & 3 {
             0 => bits >> 52,
             1 => bits >> 63 << 11 | kind >> 16 & 63,
-            _ => 1023 - 35 + (kind >> 16) % 70 | bits >> 63 << 11,
+            _ => (1023 - 35 + (kind >> 16) % 70) | (bits >> 63 << 11),
         };
         f64::from_bits(exponent << 52 | fraction)
     }

@@ -45,7 +45,7 @@ static TABLE: [u32; 256] = {
     while byte < 256 {
         let (mut sum, mut bit) = (byte as u32, 0);
         while bit < 8 {
-            sum = sum >> 1 ^ (sum & 1) * 0xEDB8_8320;
+            sum = (sum >> 1) ^ ((sum & 1) * 0xEDB8_8320);
             bit += 1;
         }
         #[allow(clippy::indexing_slicing, reason = "below 256, and evaluated by the compiler")]
