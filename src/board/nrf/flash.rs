@@ -108,7 +108,7 @@ impl JournalFlash for Flash {
     fn program(&mut self, offset: u32, bytes: &[u8]) -> Result<bool, NorFlashErrorKind> {
         // (`check_write` asks the same, in twice the instructions.)
         let capacity = self.capacity();
-        if (offset as usize | bytes.len()) % WORD != 0 {
+        if !(offset as usize | bytes.len()).is_multiple_of(WORD) {
             return Err(NorFlashErrorKind::NotAligned);
         }
         if bytes.len() > capacity || offset as usize > capacity - bytes.len() {
