@@ -23,7 +23,7 @@ use crate::plan::{PLAN_BYTES, Plan};
 
 /// Version of the byte form.
 pub const STATE_VERSION: u8 = 3;
-/// Bytes of [`Part::Progress`] in a trial that is not blinded..
+/// Bytes of [`Part::Progress`] in a trial that is not blinded.
 const PROGRESS_BYTES: usize = 12;
 /// .. and in one that is.
 const BLINDED_PROGRESS_BYTES: usize = PROGRESS_BYTES + KITS_BYTES;

@@ -21,8 +21,8 @@ use crate::chance::{Chance, Fraction};
 use crate::noise::{Laplace, Rate};
 use crate::prelude::*;
 
-/// Most mass of one noise draw that is left out: a trial draws a few, and 1e-12 is what it may miss
-/// in all.
+/// Most mass of one noise draw that is left out. A trial makes a few draws and leaves out at most
+/// 1e-12 in all.
 pub const TAIL: f64 = 2e-13;
 
 /// Walks every answer of an operation.

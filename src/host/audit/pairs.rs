@@ -46,7 +46,7 @@ const CELLS: usize = 6;
 type Trials = Trial<FEATURES, WAITING>;
 /// A fault in the replies of both devices.
 pub type PairLeak = Leak<FEATURES, WAITING>;
-/// A fault in the use of noise: what becomes of a draw, given its number within its window.
+/// A fault in the use of noise: the value used for a draw, from its number within its window.
 pub type PairFault = fn(usize, i64) -> i64;
 
 /// What t's outcome passed through in at least one of the two trials.
