@@ -90,6 +90,17 @@ impl Passed {
     ];
 }
 
+/// The outcomes of the other patients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// By chance.
+    Vary,
+    /// By their arms, so that features settle.
+    FollowTheirArms,
+    /// So that both arms of a feature have equal sums: one patient makes the difference.
+    Tie,
+}
+
 /// A trial, a patient and two records of that patient.
 #[derive(Clone, Debug)]
 pub struct Pair {
@@ -103,8 +114,8 @@ pub struct Pair {
     pub delay: u32,
     /// .. and that of another after at most so many.
     pub lag: u32,
-    /// Whether the others' outcomes follow their arms.
-    pub effect: bool,
+    /// How the others fare.
+    pub others: Others,
     /// One patient in so many is not of feature 0.
     pub rare: u32,
     /// Patients assigned before the close.
@@ -154,11 +165,12 @@ impl Pair {
             if below(3) > 0 { patients } else { patients.saturating_sub(below(most)).max(1) };
         Self {
             plan,
-            open: 1 + below(assigned),
+            // As many in the first quarter, where looks before half read them, as later.
+            open: 1 + if below(2) == 0 { below(assigned.div_ceil(4)) } else { below(assigned) },
             records,
             delay: if below(2) == 0 { lag } else { below(patients) },
             lag,
-            effect: below(2) == 0,
+            others: [Others::Vary, Others::FollowTheirArms, Others::Tie][below(3) as usize],
             rare: [2, 40][below(2) as usize],
             assigned,
             seed: seed ^ u64::from(below(u32::MAX)),
@@ -265,6 +277,15 @@ struct Steps<'a> {
     waits: bool,
     unread: [bool; 2],
     passed: Vec<Passed>,
+    /// The sums of the others' outcomes, of each arm of each feature.
+    sums: [[u32; 2]; FEATURES],
+}
+
+/// Where another patient is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    feature: usize,
+    arm: Option<Arm>,
 }
 
 impl<'a> Steps<'a> {
@@ -287,16 +308,17 @@ impl<'a> Steps<'a> {
             waits: false,
             unread: [false; 2],
             passed: Vec::new(),
+            sums: [[0; 2]; FEATURES],
         }
     }
 
     fn run(&mut self) -> Result<(), Differs> {
         let pair = self.pair;
-        let mut arms: Vec<Option<Arm>> = vec![None];
+        let mut places: Vec<Place> = vec![Place::default()];
         // When each outcome is due, in patients assigned.
         let mut due: Vec<(u32, u32)> = Vec::new();
         for patient in 1..=pair.assigned {
-            arms.push(self.assign(patient)?);
+            places.push(self.assign(patient)?);
             let lag = if patient == pair.open {
                 self.waits = true;
                 pair.delay
@@ -306,13 +328,13 @@ impl<'a> Steps<'a> {
             due.push((patient + lag, patient));
             let now: Vec<_> = due.extract_if(.., |(at, _)| *at <= patient).collect();
             for (_, patient) in now {
-                self.resolve(patient, arms.get(patient as usize).copied().flatten())?;
+                self.resolve(patient, places[patient as usize])?;
             }
         }
         // At the end some never come.
         for (_, patient) in due {
             if patient == pair.open || !self.people.next_u32().is_multiple_of(4) {
-                self.resolve(patient, arms.get(patient as usize).copied().flatten())?;
+                self.resolve(patient, places[patient as usize])?;
             }
         }
         self.close()
@@ -359,7 +381,7 @@ impl<'a> Steps<'a> {
         same(first == second)
     }
 
-    fn assign(&mut self, patient: u32) -> Result<Option<Arm>, Differs> {
+    fn assign(&mut self, patient: u32) -> Result<Place, Differs> {
         let features = u32::from(self.pair.plan.features());
         let (word, other) = (self.people.next_u32(), self.people.next_u32());
         let feature = if word.is_multiple_of(self.pair.rare) { other % features } else { 0 };
@@ -370,7 +392,7 @@ impl<'a> Steps<'a> {
             let [first, second] = self.both(none, None, |_, desk| desk.ask(&line))?;
             same(first == second)?;
             self.probe(patient)?;
-            return Ok(arm_of(&first));
+            return Ok(Place { feature: feature as usize, arm: arm_of(&first) });
         }
         let records = self.pair.records;
         let leading = [0, 1]
@@ -390,10 +412,10 @@ impl<'a> Steps<'a> {
         let seen = self.both([vec![], vec![]], Some(heads), |side, desk| desk.ask(&lines[side]))?;
         same(seen.iter().all(|reply| arm_of(reply).is_some()))?;
         self.probe(patient)?;
-        Ok(None)
+        Ok(Place::default())
     }
 
-    fn resolve(&mut self, patient: u32, arm: Option<Arm>) -> Result<(), Differs> {
+    fn resolve(&mut self, patient: u32, place: Place) -> Result<(), Differs> {
         let scale = u32::from(self.pair.plan.scale());
         let (word, level) = (self.people.next_u32(), self.people.next_u32() % (scale + 1));
         let line = |outcome: Option<u32>| match outcome {
@@ -405,10 +427,17 @@ impl<'a> Steps<'a> {
             self.unread = self.pair.records.map(|record| record.patient.outcome.is_some());
             self.pair.records.map(|record| line(record.patient.outcome.map(u32::from)))
         } else {
-            let follows = self.pair.effect && !word.is_multiple_of(8);
-            let outcome =
-                if follows { arm.map_or(0, |arm| arm.index() as u32 * scale) } else { level };
-            let request = line((word >> 8 & 15 > 0).then_some(outcome));
+            let arm = place.arm.map_or(0, Arm::index);
+            let sums = &mut self.sums[place.feature];
+            let outcome = match self.pair.others {
+                Others::FollowTheirArms if !word.is_multiple_of(8) => arm as u32 * scale,
+                Others::Tie if sums[arm] <= sums[1 - arm] => scale,
+                Others::Tie => 0,
+                Others::FollowTheirArms | Others::Vary => level,
+            };
+            let recorded = word >> 8 & 15 > 0;
+            sums[arm] += if recorded { outcome } else { 0 };
+            let request = line(recorded.then_some(outcome));
             [request.clone(), request]
         };
         let [first, second] =
