@@ -1,6 +1,8 @@
 //! Privacy, audited: the exact law of everything an adversary sees, on the code that ships; and
 //! that the audit can fail.
 
+#[path = "privacy/leaks.rs"]
+mod leaks;
 #[path = "privacy/mutants.rs"]
 mod mutants;
 #[path = "privacy/over_the_line.rs"]
@@ -14,8 +16,9 @@ use std::process::Command;
 use equipoise::chance::{Chance, Sampler};
 use equipoise::host::audit::enumerator::Enumerator;
 use equipoise::host::audit::exact::{self, Small, View};
+use equipoise::host::audit::families::families;
+use equipoise::host::audit::finding::Verdict;
 use equipoise::host::audit::structured::{self, Seen};
-use equipoise::host::audit::suite::{self, Verdict};
 use equipoise::plan::{Design, Plan};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -28,7 +31,7 @@ fn plan(text: &str) -> Plan {
 /// No family of small trials loses more than epsilon, and a ledger that is seen loses exactly that.
 #[test]
 fn ledger_designs_lose_epsilon_and_no_more() {
-    let families = [Design::Interim, Design::Uniform].map(suite::families);
+    let families = [Design::Interim, Design::Uniform].map(families);
     for family in families.iter().flatten() {
         let finding = family.finding();
         let epsilon = family.plan.epsilon().to_f64();
@@ -44,7 +47,7 @@ fn ledger_designs_lose_epsilon_and_no_more() {
 
 #[test]
 fn the_published_design_exceeds_its_claim_in_a_whole_small_trial() {
-    let family = &suite::families(Design::DpConse)[0];
+    let family = &families(Design::DpConse)[0];
     let finding = family.finding();
     assert_eq!(finding.verdict, Verdict::Exceeded);
     // Three features, three draws around one T_min: 3/2 epsilon.
@@ -57,7 +60,7 @@ fn the_published_design_exceeds_its_claim_in_a_whole_small_trial() {
 #[test]
 fn laws_sum_to_one_but_for_the_tails_left_out() {
     for design in [Design::Interim, Design::Uniform, Design::DpConse] {
-        let family = suite::families(design).into_iter().next().unwrap();
+        let family = families(design).into_iter().next().unwrap();
         let laws = exact::laws(&family.cases[0], &family.records, &family.view);
         for record in 0..family.records.len() {
             let total = laws.total(record);

@@ -1,28 +1,27 @@
 //! Mechanisms broken on purpose, and whether the audit notices.
 //!
 //! The exact audit judges each fault on one small trial over the device's line, in a [`Room`] that
-//! is the product but for the fault. Faults of replies are a [`Leak`] of the device; they are also
-//! judged by pairs of larger trials.
+//! is the product but for the fault.
 
 use equipoise::chance::{Chance, Fraction};
 use equipoise::design::Arm;
 use equipoise::host::audit::cases;
-use equipoise::host::audit::desk::{Desk, Leak, Steady, lend};
+use equipoise::host::audit::desk::lend;
 use equipoise::host::audit::enumerator::Enumerator;
 use equipoise::host::audit::exact::{
     self, Act, Case, Patient, Record, Room, Sight, SmallDesk, View, perform,
 };
+use equipoise::host::audit::finding::TOLERANCE;
 use equipoise::host::audit::loss::Loss;
 use equipoise::host::audit::pairs::{self, PairFault};
-use equipoise::host::audit::suite::TOLERANCE;
 use equipoise::noise::{Laplace, Rate};
-use equipoise::plan::{Design, Plan};
+use equipoise::plan::Design;
 use equipoise::trial::{MAX_PART_BYTES, Part, Phase, Trial};
 
 use super::{near, plan};
 
 /// The one case on which the product and all mutants are judged.
-fn judged(room: &impl Room) -> Loss {
+pub fn judged(room: &impl Room) -> Loss {
     let plan = plan("features=1 patients=4 epsilon=20 alpha=0");
     let patients = [1, 0, 1, 1].map(|y| Patient { feature: 0, outcome: Some(y) }).to_vec();
     let case = |open| Case {
@@ -40,7 +39,7 @@ fn judged(room: &impl Room) -> Loss {
         .fold(Loss::NONE, Loss::or)
 }
 
-fn exceeds(loss: Loss) -> bool {
+pub fn exceeds(loss: Loss) -> bool {
     loss.epsilon > 20.0 + TOLERANCE && loss.delta > TOLERANCE
 }
 
@@ -223,13 +222,13 @@ fn spread_without_noise_is_caught() {
 // ---- faults of the mechanism ----
 
 /// Raw cells of a feature's fair and biased window; what must never get out.
-fn raw<const M: usize, const U: usize>(trial: &Trial<M, U>, feature: u8) -> Vec<i64> {
+pub fn raw<const M: usize, const U: usize>(trial: &Trial<M, U>, feature: u8) -> Vec<i64> {
     let windows = trial.windows(feature).unwrap().into_iter();
     windows.filter(|(_, masked)| !masked).flat_map(|(cells, _)| cells).flatten().collect()
 }
 
 /// The raw successes of feature 0 in its unread windows.
-fn raw_successes<const M: usize, const U: usize>(trial: &Trial<M, U>) -> i64 {
+pub fn raw_successes<const M: usize, const U: usize>(trial: &Trial<M, U>) -> i64 {
     raw(trial, 0).iter().step_by(3).sum()
 }
 
@@ -326,111 +325,6 @@ fn taking_part_by_raw_cells_is_caught() {
         (biased != [[0; 3]; 2]).into()
     }));
     assert!(exceeds(loss), "{loss:?}");
-}
-
-// ---- faults of replies ----
-
-/// A room whose device leaks.
-struct Leaking(Leak<3, 4>);
-
-impl Room for Leaking {
-    fn desk(&self, plan: &Plan) -> Option<SmallDesk> {
-        Desk::new(plan, Steady::new(), 16, Some(self.0)).ok()
-    }
-
-    fn perform(
-        &self,
-        desk: &mut SmallDesk,
-        act: Act,
-        chance: &mut Enumerator,
-        seen: &mut Sight,
-    ) -> Option<Arm> {
-        View::Arms.perform(desk, act, chance, seen)
-    }
-}
-
-/// A counter in the status.
-fn counter<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
-    if line == "STATUS" {
-        *reply += &raw_successes(trial).to_string();
-    }
-}
-
-/// The parity of a raw cell in the status, without any of the cell's size.
-fn parity<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
-    if line == "STATUS" {
-        *reply += if raw_successes(trial) & 1 == 1 { " " } else { "" };
-    }
-}
-
-/// The budget in `HELLO` differs in its last digit.
-fn budget<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
-    if line == "HELLO" && raw_successes(trial) & 1 == 1 {
-        *reply = reply.replacen("000000 ", "000001 ", 1);
-    }
-}
-
-/// A repeated request is refused where the raw cells say so.
-fn repeat<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
-    if line.starts_with("LOST") && raw_successes(trial) & 1 == 1 {
-        *reply = "ERR outcome\n".to_owned();
-    }
-}
-
-/// The checksum of a refused request is wrong.
-fn refusal<const M: usize, const U: usize>(trial: &Trial<M, U>, _: &str, reply: &mut String) {
-    if reply.starts_with("ERR") && raw_successes(trial) & 1 == 1 {
-        *reply = reply.to_lowercase();
-    }
-}
-
-/// Only in trials of some size: the report shows a raw cell once 150 patients were assigned.
-fn later<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
-    if line == "REPORT" && trial.assigned() > 150 && raw_successes(trial) & 1 == 1 {
-        reply.insert(0, ' ');
-    }
-}
-
-/// Only of settled features: a later patient gets the arm that leads in the raw cells.
-fn steered<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
-    let mut words = line.split(' ');
-    if words.next() == Some("ASSIGN")
-        && let Some(feature) = words.nth(1).and_then(|word| word.parse().ok())
-        && trial.leading(feature).is_some()
-        && reply.starts_with("ARM")
-    {
-        let cells = raw(trial, feature);
-        let [zero, one] = [0, 3].map(|arm| cells.iter().skip(arm).step_by(6).sum::<i64>());
-        *reply = format!("ARM {}\n", u8::from(one > zero));
-    }
-}
-
-#[test]
-fn leaks_into_replies_are_caught() {
-    let leaks: [(&str, Leak<3, 4>); 5] = [
-        ("counter", counter),
-        ("parity", parity),
-        ("budget", budget),
-        ("repeat", repeat),
-        ("refusal", refusal),
-    ];
-    for (name, leak) in leaks {
-        let loss = judged(&Leaking(leak));
-        assert!(exceeds(loss) && loss.epsilon.is_infinite(), "{name}: {loss:?}");
-    }
-}
-
-/// The exact audit of tiny trials cannot see these; pairs of larger ones do.
-#[test]
-fn leaks_in_large_trials_are_caught() {
-    let blind = judged(&Leaking(later));
-    assert!(!exceeds(blind), "{blind:?}");
-    let leaks: [(&str, Leak<3, 64>); 4] =
-        [("parity", parity), ("repeat", repeat), ("later", later), ("steered", steered)];
-    for (name, leak) in leaks {
-        let survey = pairs::survey(Design::Interim, "1", 24, Some(leak), None);
-        assert!(survey.loss.epsilon.is_infinite(), "{name}: {survey:?}");
-    }
 }
 
 /// Noise that is not used as it was drawn, in trials of any size.

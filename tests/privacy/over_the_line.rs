@@ -6,8 +6,9 @@ use equipoise::design::Arm;
 use equipoise::device::generator::{Generator, Seeded};
 use equipoise::host::audit::black_box::{self, Experiment};
 use equipoise::host::audit::desk::{Desk, Steady, lend};
+use equipoise::host::audit::families::families;
+use equipoise::host::audit::finding::{TOLERANCE, Verdict};
 use equipoise::host::audit::pairs::{self, Passed};
-use equipoise::host::audit::suite::{self, TOLERANCE, Verdict};
 use equipoise::noise::Laplace;
 use equipoise::plan::Design;
 
@@ -31,7 +32,7 @@ impl Chance for Quiet {
 
 /// Leading arm and last look of every feature after so many patients of a large family.
 fn standing(about: &str, patients: u32) -> Vec<(bool, u32)> {
-    let families = suite::families(Design::Interim);
+    let families = families(Design::Interim);
     let family = families.iter().find(|family| family.about == about).unwrap();
     let case = &family.cases[0];
     let mut desk = Desk::<3, 4>::new(&family.plan, Steady::new(), 16, None).unwrap();

@@ -2,8 +2,8 @@
 
 use equipoise::chance::{Chance, Fraction};
 use equipoise::device::generator::{Generator, Seeded};
+use equipoise::host::audit::finding::TOLERANCE;
 use equipoise::host::audit::sampler;
-use equipoise::host::audit::suite::TOLERANCE;
 use equipoise::noise::Laplace;
 
 use super::{near, plan};

@@ -26,8 +26,8 @@ use crate::prelude::*;
 use rayon::prelude::*;
 
 use super::desk::{Desk, arm_of};
+use super::finding::{Finding, Method, claim};
 use super::loss::Loss;
-use super::suite::{Finding, Method, claim};
 use crate::design::Arm;
 use crate::device::generator::{Generator, Seeded};
 use crate::device::health::Repeatable;

@@ -20,7 +20,8 @@ pub mod cases;
 pub mod desk;
 pub mod enumerator;
 pub mod exact;
-pub mod findings;
+pub mod families;
+pub mod finding;
 pub mod kits;
 pub mod loss;
 pub mod pairs;
@@ -32,7 +33,7 @@ pub mod table;
 use crate::prelude::*;
 
 use crate::plan::Design;
-use suite::{Finding, Verdict};
+use finding::{Finding, Verdict};
 
 /// Which methods to use.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +62,7 @@ pub fn findings_of(methods: Methods, only: Option<Design>) -> Vec<Finding> {
     for design in designs {
         if methods.exact {
             findings.extend(suite::noise(design).iter().map(sampler::finding));
-            findings.extend(suite::families(design).iter().map(suite::Family::finding));
+            findings.extend(families::families(design).iter().map(families::Family::finding));
             findings.extend(suite::pairs(design));
         }
         if methods.structured {
@@ -79,8 +80,8 @@ pub fn findings_of(methods: Methods, only: Option<Design>) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::audit::finding::{Claim, Method};
     use crate::host::audit::loss::Loss;
-    use crate::host::audit::suite::{Claim, Method};
 
     #[test]
     fn only_a_claim_someone_relies_on_fails_the_audit() {

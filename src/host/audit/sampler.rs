@@ -11,9 +11,9 @@
 use crate::prelude::*;
 
 use super::enumerator::{laplace, rate};
+use super::finding::{Finding, Method, claim};
 use super::loss::Loss;
 use super::structured::amounts;
-use super::suite::{Finding, Method, claim};
 use crate::chance::Chance;
 use crate::device::generator::{Generator, Seeded};
 use crate::noise::{Laplace, Rate};

@@ -3,7 +3,7 @@
 use crate::prelude::*;
 use std::fmt::Write;
 
-use super::suite::{Finding, Method, Verdict};
+use super::finding::{Finding, Method, Verdict};
 use crate::host::chart::svg::Svg;
 
 /// Characters of a bar for the claimed epsilon.

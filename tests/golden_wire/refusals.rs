@@ -1,0 +1,165 @@
+//! The bytes of refusals.
+
+use super::*;
+
+/// Every refusal is written as these bytes and read as word and detail.
+#[test]
+fn refusals_are_these_bytes() {
+    let mut words = Vec::new();
+    for (refusal, bytes) in [
+        (
+            Refusal::Checksum { got: Some(0x00FF), expected: 0x49D6 },
+            "ERR checksum got=00FF expected=49D6*ADD4\n",
+        ),
+        (
+            Refusal::Checksum { got: None, expected: 0x49D6 },
+            "ERR checksum got=none expected=49D6*EF24\n",
+        ),
+        (
+            wrong(b"HELO"),
+            "ERR syntax got=HELO allowed HELLO STATUS ASSIGN REPLACE OUTCOME LOST REPORT AUTH KEY PLAN CLOSE ERASE*49CB\n",
+        ),
+        (wrong(b"REPORT now"), "ERR syntax got=now allowed a verb alone*46B1\n"),
+        (
+            wrong(b"CLOSE now"),
+            "ERR syntax got=now allowed CLOSE or ERASE with proof=<64 hex digits>*085B\n",
+        ),
+        (
+            wrong(b"ASSIGN 1 x\x00\xFF"),
+            "ERR syntax got=x?? allowed ASSIGN <k> <feature> [tag of 8 hex digits]*3AAD\n",
+        ),
+        (wrong(b"OUTCOME 1"), "ERR syntax got=nothing allowed OUTCOME <k> <y>*9996\n"),
+        (wrong(b"REPLACE 1"), "ERR syntax got=nothing allowed REPLACE <k> <r>*A3DA\n"),
+        (wrong(b"LOST 4294967296"), "ERR syntax got=4294967296 allowed LOST <k>*1EBD\n"),
+        (
+            wrong(b"AUTH 00"),
+            "ERR syntax got=00 allowed AUTH alone: since protocol 2 the proof is the last word of the command*0823\n",
+        ),
+        (
+            wrong(b"KEY"),
+            "ERR syntax got=nothing allowed KEY <64 hex digits> [proof=<64 hex digits>]*4E27\n",
+        ),
+        (
+            wrong(b"PLAN colour=red"),
+            "ERR syntax got=colour allowed PLAN <key=value>.. [file=<16 hex digits>] proof=<64 hex digits>*46DC\n",
+        ),
+        (wrong(b"PLAN features=1"), "ERR syntax patients missing allowed 2..=10000000*49B6\n"),
+        (wrong(b"PLAN features=1 features=2"), "ERR syntax features given twice*73EB\n"),
+        (
+            wrong(b"LOST 1 proof=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"),
+            "ERR syntax got=proof allowed KEY PLAN CLOSE ERASE*E0E3\n",
+        ),
+        (Refusal::Length, "ERR length allowed 250*E271\n"),
+        (Refusal::Order { expected: 58 }, "ERR order expected=58*DDB1\n"),
+        (Refusal::Feature { got: 10, features: 10 }, "ERR feature got=10 allowed 0..10*556E\n"),
+        (Refusal::Outcome { got: 2, scale: 1 }, "ERR range y=2 allowed 0..=1*8DA4\n"),
+        (
+            wrong(b"PLAN features=65 patients=2 epsilon=1"),
+            "ERR range features=65 allowed 1..=64*28A7\n",
+        ),
+        (
+            Refusal::Capacity { got: 64, features: 16 },
+            "ERR range features=64 allowed 1..=16 on this device*3789\n",
+        ),
+        (
+            Refusal::NotPrivate,
+            "ERR range design=conse allowed dp-conse interim uniform on a device*AFD6\n",
+        ),
+        (
+            Refusal::Unknown { patient: 58, assigned: 57 },
+            "ERR unknown patient=58 allowed 1..=57*A509\n",
+        ),
+        (Refusal::Full { patients: 20_000 }, "ERR full patients=20000*1F3D\n"),
+        (
+            Refusal::Waiting { capacity: 128 },
+            "ERR full waiting=128 send OUTCOME or LOST first*436E\n",
+        ),
+        (
+            wrong(b"PLAN features=1 patients=20 epsilon=1 kits=19"),
+            "ERR range kits=19 patients=20 allowed kits=0, or 20..=1048576*579A\n",
+        ),
+        (
+            wrong(b"PLAN features=1 patients=20 epsilon=1 kits=1048577"),
+            "ERR range kits=1048577 allowed 0, or patients..=1048576*12B8\n",
+        ),
+        (Refusal::Kits(NoKit::Open, 0), "ERR kits kits=0 the trial is not blinded*5AB9\n"),
+        (Refusal::Kits(NoKit::Resolved, 57), "ERR kits patient=57 is resolved*1866\n"),
+        (
+            Refusal::Kits(NoKit::Most, 57),
+            "ERR kits patient=57 has had 3 replacements, the most allowed*5480\n",
+        ),
+        (
+            Refusal::Kits(NoKit::Reserve, 10),
+            "ERR kits replaced=10 the kits left are for patients to come*EC66\n",
+        ),
+        (Refusal::Early, "ERR early no estimate yet*E58C\n"),
+        (Refusal::Closed, "ERR closed*66B1\n"),
+        (Refusal::Blank, "ERR blank*D9D5\n"),
+        (Refusal::Locked(Lock::WrongProofs), "ERR locked wrong proofs until=power-up*102E\n"),
+        (Refusal::Locked(Lock::Trial), "ERR locked trial until=ERASE*B754\n"),
+        (Refusal::Auth("send AUTH first"), "ERR auth send AUTH first*FF0E\n"),
+        (
+            Refusal::Budget { epsilon: Ratio::new(1, 3).unwrap(), left: Micro(250_000) },
+            "ERR budget epsilon=1/3 left=0.250000*2CA1\n",
+        ),
+        (Refusal::Storage, "ERR storage until=power-up*7DCC\n"),
+        (
+            Refusal::Foreign(Stored::State(1)),
+            "ERR foreign stored=state-1 use the firmware that wrote it*AFBE\n",
+        ),
+        (Refusal::Entropy, "ERR entropy health test failed*1F79\n"),
+    ] {
+        assert!(bytes.len() <= LINE_LIMIT + 1, "{bytes}");
+        let word = refusal.word();
+        let line = Reply::Refused(refusal).to_line();
+        assert!(!line.is_cut());
+        assert_eq!(core::str::from_utf8(line.as_bytes()), Ok(bytes));
+        assert_eq!(told(bytes), word);
+        words.push(word);
+    }
+    assert!(Word::ALL.iter().all(|word| words.contains(word)), "a word has no line here");
+}
+
+/// The word of a refusal, after reading it as word and detail.
+fn told(bytes: &str) -> Word {
+    let text = bytes.split('*').next().unwrap().strip_prefix("ERR ").unwrap();
+    let (name, detail) = text.split_once(' ').unwrap_or((text, ""));
+    match Reply::parse(bytes.trim_end().as_bytes()) {
+        Ok(Reply::Refused(Refusal::Told(word, read))) => {
+            assert_eq!((word.name(), read), (name, detail));
+            word
+        }
+        other => panic!("{bytes} {other:?}"),
+    }
+}
+
+/// Refusals that only version 1 writes are still read.
+#[test]
+fn refusals_of_version_1_are_read() {
+    for (word, bytes) in [
+        (Word::Syntax, "ERR syntax got=00 allowed AUTH [64 hex digits]*1FF8\n"),
+        (Word::Syntax, "ERR syntax got=nothing allowed KEY <64 hex digits>*1D08\n"),
+        (Word::Syntax, "ERR syntax got=colour allowed PLAN <key=value>..*3AB6\n"),
+        (Word::Range, "ERR range design=conse allowed dp-conse interim on a device*818A\n"),
+        (Word::Length, "ERR length allowed 120*22B6\n"),
+        (Word::Locked, "ERR locked wrong answers until=power-up*1D89\n"),
+    ] {
+        assert_eq!(told(bytes), word);
+    }
+}
+
+#[test]
+fn the_longest_refusals_still_fit_a_line() {
+    let long = [b'x'; 100];
+    for line in [
+        &long[..],
+        &[b"ASSIGN 1 ", &long[..]].concat(),
+        &[b"PLAN design=", &long[..]].concat(),
+        &[b"PLAN ", &long[..]].concat(),
+        b"PLAN features=1 patients=2 epsilon=4294967295/1000000",
+        b"PLAN features=1 patients=2 epsilon=1 alpha=4294967291/1000000",
+    ] {
+        let line = Reply::Refused(wrong(line)).to_line();
+        assert!(!line.is_cut(), "{}", String::from_utf8_lossy(line.as_bytes()));
+    }
+}

@@ -1,0 +1,115 @@
+//! Replies that leak on purpose, and whether the audit notices: exactly on one small trial, and by
+//! pairs of larger ones.
+
+use equipoise::design::Arm;
+use equipoise::host::audit::desk::{Desk, Leak, Steady};
+use equipoise::host::audit::enumerator::Enumerator;
+use equipoise::host::audit::exact::{Act, Room, Sight, SmallDesk, View};
+use equipoise::host::audit::pairs;
+use equipoise::plan::{Design, Plan};
+use equipoise::trial::Trial;
+
+use super::mutants::{exceeds, judged, raw, raw_successes};
+
+/// A room whose device leaks.
+struct Leaking(Leak<3, 4>);
+
+impl Room for Leaking {
+    fn desk(&self, plan: &Plan) -> Option<SmallDesk> {
+        Desk::new(plan, Steady::new(), 16, Some(self.0)).ok()
+    }
+
+    fn perform(
+        &self,
+        desk: &mut SmallDesk,
+        act: Act,
+        chance: &mut Enumerator,
+        seen: &mut Sight,
+    ) -> Option<Arm> {
+        View::Arms.perform(desk, act, chance, seen)
+    }
+}
+
+/// A counter in the status.
+fn counter<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
+    if line == "STATUS" {
+        *reply += &raw_successes(trial).to_string();
+    }
+}
+
+/// The parity of a raw cell in the status, without any of the cell's size.
+fn parity<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
+    if line == "STATUS" {
+        *reply += if raw_successes(trial) & 1 == 1 { " " } else { "" };
+    }
+}
+
+/// The budget in `HELLO` differs in its last digit.
+fn budget<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
+    if line == "HELLO" && raw_successes(trial) & 1 == 1 {
+        *reply = reply.replacen("000000 ", "000001 ", 1);
+    }
+}
+
+/// A repeated request is refused where the raw cells say so.
+fn repeat<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
+    if line.starts_with("LOST") && raw_successes(trial) & 1 == 1 {
+        *reply = "ERR outcome\n".to_owned();
+    }
+}
+
+/// The checksum of a refused request is wrong.
+fn refusal<const M: usize, const U: usize>(trial: &Trial<M, U>, _: &str, reply: &mut String) {
+    if reply.starts_with("ERR") && raw_successes(trial) & 1 == 1 {
+        *reply = reply.to_lowercase();
+    }
+}
+
+/// Only in trials of some size: the report shows a raw cell once 150 patients were assigned.
+fn later<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
+    if line == "REPORT" && trial.assigned() > 150 && raw_successes(trial) & 1 == 1 {
+        reply.insert(0, ' ');
+    }
+}
+
+/// Only of settled features: a later patient gets the arm that leads in the raw cells.
+fn steered<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
+    let mut words = line.split(' ');
+    if words.next() == Some("ASSIGN")
+        && let Some(feature) = words.nth(1).and_then(|word| word.parse().ok())
+        && trial.leading(feature).is_some()
+        && reply.starts_with("ARM")
+    {
+        let cells = raw(trial, feature);
+        let [zero, one] = [0, 3].map(|arm| cells.iter().skip(arm).step_by(6).sum::<i64>());
+        *reply = format!("ARM {}\n", u8::from(one > zero));
+    }
+}
+
+#[test]
+fn leaks_into_replies_are_caught() {
+    let leaks: [(&str, Leak<3, 4>); 5] = [
+        ("counter", counter),
+        ("parity", parity),
+        ("budget", budget),
+        ("repeat", repeat),
+        ("refusal", refusal),
+    ];
+    for (name, leak) in leaks {
+        let loss = judged(&Leaking(leak));
+        assert!(exceeds(loss) && loss.epsilon.is_infinite(), "{name}: {loss:?}");
+    }
+}
+
+/// The exact audit of tiny trials cannot see these; pairs of larger ones do.
+#[test]
+fn leaks_in_large_trials_are_caught() {
+    let blind = judged(&Leaking(later));
+    assert!(!exceeds(blind), "{blind:?}");
+    let leaks: [(&str, Leak<3, 64>); 4] =
+        [("parity", parity), ("repeat", repeat), ("later", later), ("steered", steered)];
+    for (name, leak) in leaks {
+        let survey = pairs::survey(Design::Interim, "1", 24, Some(leak), None);
+        assert!(survey.loss.epsilon.is_infinite(), "{name}: {survey:?}");
+    }
+}
