@@ -65,7 +65,7 @@ pub(super) fn step(
     for node in nodes {
         let frame = frame(node, acts, states);
         let mut first_share = None;
-        // States of this node's children; those of a child with nothing more to tell are forgotten with it.
+        // States of this node's children; a child with nothing more to tell takes its own along.
         let mut fresh = States::default();
         let mut known: HashMap<(u32, Act), Vec<(f64, Branch)>> = HashMap::new();
         let mut children: BTreeMap<Sight, Node> = BTreeMap::new();
