@@ -5,9 +5,10 @@ use std::path::Path;
 use std::{env, fs};
 
 /// Boards by the feature that chooses them, and their layouts.
-const LAYOUTS: [(&str, &str); 2] = [
+const LAYOUTS: [(&str, &str); 3] = [
     ("CARGO_FEATURE_MICROBIT_V1", "src/board/nrf/v1.x"),
     ("CARGO_FEATURE_MICROBIT_V2", "src/board/nrf/v2.x"),
+    ("CARGO_FEATURE_PICO2", "src/board/rp2350/pico2.x"),
 ];
 
 fn main() {

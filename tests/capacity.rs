@@ -78,9 +78,10 @@ fn small_flash_is_refused_at_plan() {
 
 /// The largest trial of each board fits on its flash.
 #[test]
-fn both_boards_carry_their_largest_trial() {
+fn each_board_carries_its_largest_trial() {
     for design in ["interim", "uniform", "dp-conse"] {
         assert_eq!(carries::<64, 256, 1024>(64, design), Ok(()));
         assert_eq!(carries::<64, 4096, 4096>(64, design), Ok(()));
+        assert_eq!(carries::<64, 1024, 4096>(32, design), Ok(()));
     }
 }

@@ -1,11 +1,25 @@
 //! The firmware on an emulated micro:bit v2: the Unicorn engine and the model of the nRF52833 in
-//! `tests/nrf52833/chip.py`. Started by `cargo xtask test`, which builds the images and installs
+//! `tests/nrf52833`. Started by `cargo xtask test`, which builds the images and installs
 //! the engine; without them these tests fail.
+
+/// The emulated chip.
+mod chip {
+    /// Its folder.
+    pub const NAME: &str = "nrf52833";
+    /// Variables that name its images.
+    pub const RELEASE: &str = "EQUIPOISE_FIRMWARE_V2";
+    pub const TEST: &str = "EQUIPOISE_FIRMWARE_V2_TEST";
+    /// How long a reply may take, in microseconds: an `ERASE` of every page takes 8 seconds.
+    pub const PATIENCE: u64 = 10_000_000;
+    /// How long a boot may take: a journal that is repaired may erase every page, and a dead noise
+    /// source is waited for.
+    pub const BOOT: u64 = 8_000_000;
+    /// Bytes of the journal.
+    pub const JOURNAL: usize = 256 * 1024;
+}
 
 #[path = "nrf52833/blinded.rs"]
 mod blinded;
-#[path = "nrf52833/board.rs"]
-mod board;
 #[path = "nrf52833/line.rs"]
 mod line;
 #[path = "nrf52833/restarts.rs"]
@@ -15,6 +29,8 @@ mod trials;
 
 #[path = "qemu/bedside.rs"]
 mod bedside;
+#[path = "emulation/board.rs"]
+mod board;
 #[path = "../xtask/src/elf.rs"]
 #[allow(dead_code, reason = "shared with xtask, which uses the rest")]
 mod elf;
@@ -23,3 +39,5 @@ mod elf;
 mod image;
 #[path = "qemu/known.rs"]
 mod known;
+#[path = "emulation/scenarios.rs"]
+mod scenarios;

@@ -19,7 +19,7 @@ use defmt_semihosting as _;
 #[cfg(target_os = "none")]
 #[cortex_m_rt::entry]
 fn main() -> ! {
-    match equipoise::board::nrf::take() {
+    match equipoise::board::take() {
         Some(parts) => equipoise::board::main_loop::run(parts),
         None => cortex_m::peripheral::SCB::sys_reset(),
     }

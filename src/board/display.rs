@@ -106,9 +106,40 @@ impl<P: OutputPin<Error = Infallible>, const R: usize, const C: usize> Screen fo
     }
 }
 
+/// A board with one LED: the heartbeat blinks as it does elsewhere, arm 0 lights steadily, arm 1
+/// blinks slowly and evenly, a fault flickers.
+pub struct Lamp<P> {
+    led: P,
+    ticks: u32,
+}
+
+/// On for so many ticks and off for as many: two blinks a second, and eight.
+const SLOW: u32 = SECOND / 4;
+const FAST: u32 = SECOND / 16;
+
+impl<P: OutputPin<Error = Infallible>> Lamp<P> {
+    /// A lamp on this pin, which lights when high.
+    pub const fn new(led: P) -> Self {
+        Self { led, ticks: 0 }
+    }
+}
+
+impl<P: OutputPin<Error = Infallible>> Screen for Lamp<P> {
+    fn show(&mut self, picture: u32) {
+        self.ticks = self.ticks.wrapping_add(1);
+        let lit = match picture {
+            ARM_1 => (self.ticks / SLOW).is_multiple_of(2),
+            FAULT => (self.ticks / FAST).is_multiple_of(2),
+            other => other != DARK,
+        };
+        let Ok(()) = self.led.set_state(lit.into());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::boxed::Box;
     use std::cell::RefCell;
     use std::collections::BTreeSet;
     use std::rc::Rc;
@@ -172,5 +203,31 @@ mod tests {
             let expected = MAP.as_flattened().iter().copied().filter(|led| picture >> led & 1 != 0);
             assert_eq!(lit, expected.collect());
         }
+    }
+
+    /// One LED tells heartbeat, arm 0, arm 1 and fault apart: how often it changes in a second, and
+    /// how long it is lit.
+    #[test]
+    fn lamp_tells_pictures_apart() {
+        let levels = Rc::new(RefCell::new(std::vec![false]));
+        let mut lamp = Lamp::new(Pin(0, levels.clone()));
+        let mut second = |mut picture: Box<dyn FnMut() -> u32>| {
+            let shown = (0..SECOND).map(|_| {
+                lamp.show(picture());
+                levels.borrow()[0]
+            });
+            let shown: Vec<bool> = shown.collect();
+            let changes = shown.windows(2).filter(|pair| pair[0] != pair[1]).count();
+            (changes, shown.iter().filter(|lit| **lit).count() * 100 / SECOND as usize)
+        };
+        assert_eq!(second(Box::new(|| DARK)), (0, 0));
+        assert_eq!(second(Box::new(|| ARM_0)), (0, 100));
+        let (changes, lit) = second(Box::new(|| ARM_1));
+        assert!((3..=5).contains(&changes) && (45..=55).contains(&lit), "{changes} {lit}");
+        let (changes, lit) = second(Box::new(|| FAULT));
+        assert!((15..=17).contains(&changes) && (45..=55).contains(&lit), "{changes} {lit}");
+        let mut display = Display::default();
+        let (changes, lit) = second(Box::new(move || display.tick(State::Running)));
+        assert!((1..=2).contains(&changes) && (10..=15).contains(&lit), "{changes} {lit}");
     }
 }

@@ -6,7 +6,7 @@
 //! inbox, display,   logic that needs no hardware and is tested on a host: received bytes,
 //! restart, image,   pictures, cause of a restart, hash of the image, arithmetic of doubles
 //! soft_float
-//! nrf               the micro:bit v1 and v2; the only `unsafe` of the crate
+//! nrf, rp2350       the micro:bit v1 and v2; the Pico 2; the only `unsafe` of the crate
 //! ```
 //!
 //! | part | trait | duty |
@@ -17,7 +17,7 @@
 //! | entropy | [`Entropy`] | raw hardware noise, one byte a sample; `None` when the source is dead |
 //! | clock | [`Clock`] | counts time, sleeps until an interrupt, sleeps until an exact count |
 //! | watchdog | [`Watchdog`] | resets the chip when the main loop stops turning |
-//! | screen | [`Screen`] | shows a picture of 5 x 5 LEDs, through `embedded_hal` pins |
+//! | screen | [`Screen`] | shows a picture of 5 x 5 LEDs, or blinks one LED, through `embedded_hal` pins |
 //! | held | [`DeviceState`] | the trial's memory, in a static: it does not fit on a small stack |
 //! | restart | [`Restart`] | why the board started |
 //! | image | [`ImageHash`] | the hash of the firmware on flash |
@@ -35,6 +35,8 @@ pub mod nrf;
 #[cfg(feature = "seeded")]
 pub mod rehearsal;
 pub mod restart;
+#[cfg(all(target_os = "none", feature = "pico2"))]
+pub mod rp2350;
 pub mod soft_float;
 pub mod stamps;
 
@@ -44,6 +46,19 @@ use crate::journal::JournalFlash;
 use crate::wire::{ImageHash, Restart};
 use core::convert::Infallible;
 use embedded_io::{Read, ReadReady, Write};
+
+#[cfg(any(
+    all(feature = "microbit-v1", feature = "microbit-v2"),
+    all(feature = "microbit-v1", feature = "pico2"),
+    all(feature = "microbit-v2", feature = "pico2")
+))]
+compile_error!("a firmware is for one board: choose `microbit-v1`, `microbit-v2` or `pico2`");
+
+/// Sets up the chosen board; `None` if that was already done.
+#[cfg(all(target_os = "none", any(feature = "microbit-v1", feature = "microbit-v2")))]
+pub use nrf::take;
+#[cfg(all(target_os = "none", feature = "pico2"))]
+pub use rp2350::take;
 
 /// Time, as a count that wraps.
 pub trait Clock {

@@ -17,7 +17,7 @@ fn overrun_never_makes_another_request() {
     for overwrite in [false, true] {
         let mut board = Board::boot(Firmware::Release, 6);
         board.begin("features=4 patients=4000 epsilon=1");
-        board.set_overwrite(overwrite);
+        board.set("overwrite", overwrite);
         board.ask("HELLO");
         let mut dice = Dice(11);
         let (mut assigned, mut refused) = (0, 0);

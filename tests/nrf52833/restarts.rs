@@ -1,105 +1,23 @@
 //! Power cuts, resets and crashes: what was answered is there afterwards, and `HELLO` reports the
 //! cause.
 
-use crate::bedside::{Bedside, Dice, sealed, unsealed};
-use crate::board::{Board, Cut, Firmware};
-use crate::known::Known;
+use crate::board::Firmware;
+use crate::scenarios::{self, begun, restarted};
 
-const PLAN: &str = "features=4 patients=5000 epsilon=1";
-/// Times the power is cut.
-const CUTS: u32 = 40;
 /// Longer than the watchdog waits.
 const WATCHDOG: u64 = 17_000_000;
-
-/// Asks until the power fails.
-fn ask_until_cut(board: &mut Board, known: &mut Known) {
-    loop {
-        board.send(format!("{}\n", sealed(&known.next())).as_bytes(), 0);
-        match board.try_line(2_000_000) {
-            Ok(reply) => known.heard(&unsealed(&reply.expect("a reply").0)),
-            Err(Cut) => return,
-        }
-    }
-}
 
 /// The power fails inside writes, inside erases and inside the recovery that follows, with torn
 /// words and pages and RAM full of anything: nothing that was answered is lost.
 #[test]
 fn power_cuts_lose_nothing_answered() {
-    let mut board = Board::boot(Firmware::Release, 8);
-    board.begin(PLAN);
-    let mut dice = Dice(19);
-    let mut known = Known::default();
-    let (mut in_erases, mut in_recovery) = (0, 0);
-    for number in 0..CUTS {
-        let erase = number % 4 == 3;
-        board.cut_at(1 + if erase { 0 } else { dice.roll(60) }, erase);
-        ask_until_cut(&mut board, &mut known);
-        in_erases += u32::from(erase);
-        board.power_up();
-        // Every other recovery is cut as well, if it writes.
-        if number % 2 == 1 {
-            board.cut_at(1 + dice.roll(40), false);
-            if board.try_start().is_err() {
-                in_recovery += 1;
-                board.power_up();
-                board.start();
-            }
-            board.never_cut();
-        } else {
-            board.start();
-        }
-        // The request that got no reply may have been carried out; it is sent again.
-        known.check(&mut board);
-        let again = board.request(&known.next());
-        known.heard(&again);
-    }
-    println!(
-        "{CUTS} cuts, {in_erases} in erases, and {in_recovery} in recovery: {} patients assigned, {} resolved, 0 lost",
-        known.assigned, known.resolved
-    );
-    assert!(
-        in_erases >= 10 && in_recovery >= 5,
-        "{in_erases} in erases, {in_recovery} in recovery"
-    );
+    scenarios::power_cuts(40);
 }
 
 /// The journal goes round its whole region, a page a power-up, and nothing is lost.
 #[test]
 fn journal_goes_round_its_region() {
-    let mut board = Board::boot(Firmware::Release, 13);
-    board.begin(PLAN);
-    let mut known = Known::default();
-    for _ in 0..80 {
-        for _ in 0..2 {
-            let reply = board.request(&known.next());
-            known.heard(&reply);
-        }
-        board.power_up();
-        board.start();
-        known.check(&mut board);
-    }
-    let erases = board.state().erases;
-    assert!(erases.iter().all(|count| *count >= 1), "{erases:?}");
-    let twice = erases.iter().filter(|count| **count >= 2).count();
-    assert!(twice >= 10, "{erases:?}");
-}
-
-/// A board with a trial, nine requests old.
-fn begun(firmware: Firmware, seed: u32) -> (Board, Known) {
-    let mut board = Board::boot(firmware, seed);
-    board.begin(PLAN);
-    let mut known = Known::default();
-    for _ in 0..9 {
-        let reply = board.request(&known.next());
-        known.heard(&reply);
-    }
-    (board, known)
-}
-
-fn restarted(board: &mut Board, known: &Known, cause: &str) {
-    board.expect_hello("running", &format!("restart={cause}"));
-    known.check(board);
+    scenarios::round_the_region(80);
 }
 
 /// The reset button, alone and with every other bit that anomaly 136 may set; power.

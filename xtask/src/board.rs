@@ -12,23 +12,28 @@ pub const SIZES_HEAD: &str = "\
 |---|---|---|---|---|---|---|---|---|
 ";
 
-/// The two boards.
+/// The boards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Board {
     /// nRF51822, Cortex-M0.
     V1,
     /// nRF52833, Cortex-M4F.
     V2,
+    /// Raspberry Pi Pico 2: RP2350, Cortex-M33.
+    Pico2,
 }
 
 impl Board {
-    pub const ALL: [Self; 2] = [Self::V1, Self::V2];
+    pub const ALL: [Self; 3] = [Self::V1, Self::V2, Self::Pico2];
+    /// The names of all boards, for options and messages.
+    pub const NAMES: &str = "v1, v2, pico2";
 
     pub fn named(name: &str) -> Result<Self, String> {
         match name {
             "v1" => Ok(Self::V1),
             "v2" => Ok(Self::V2),
-            _ => Err(format!("there is no board `{name}`; allowed: v1, v2")),
+            "pico2" => Ok(Self::Pico2),
+            _ => Err(format!("there is no board `{name}`; allowed: {}", Self::NAMES)),
         }
     }
 
@@ -36,6 +41,7 @@ impl Board {
         match self {
             Self::V1 => "microbit-v1",
             Self::V2 => "microbit-v2",
+            Self::Pico2 => "pico2",
         }
     }
 
@@ -43,6 +49,7 @@ impl Board {
         match self {
             Self::V1 => "thumbv6m-none-eabi",
             Self::V2 => "thumbv7em-none-eabihf",
+            Self::Pico2 => "thumbv8m.main-none-eabihf",
         }
     }
 
@@ -52,6 +59,7 @@ impl Board {
         match self {
             Self::V1 => (96 * 1024, 16 * 1024),
             Self::V2 => (256 * 1024, 128 * 1024),
+            Self::Pico2 => (256 * 1024, 520 * 1024),
         }
     }
 
@@ -67,19 +75,52 @@ impl Board {
         match self {
             Self::V1 => "nRF51822_xxAA",
             Self::V2 => "nRF52833_xxAA",
+            Self::Pico2 => "RP235x",
         }
     }
 
-    /// Address and value of the word that closes the debug port: UICR.RBPCONF, UICR.APPROTECT.
-    pub const fn lock_word(self) -> (&'static str, &'static str) {
+    /// Address and value of the word that closes the debug port: UICR.RBPCONF, UICR.APPROTECT. The
+    /// flash of the Pico 2 is a chip of its own, which anybody can read.
+    pub const fn lock_word(self) -> Option<(&'static str, &'static str)> {
         match self {
-            Self::V1 => ("0x10001004", "0xFFFF00FF"),
-            Self::V2 => ("0x10001208", "0xFFFFFF00"),
+            Self::V1 => Some(("0x10001004", "0xFFFF00FF")),
+            Self::V2 => Some(("0x10001208", "0xFFFFFF00")),
+            Self::Pico2 => None,
         }
     }
 
-    /// The board whose drive has this DETAILS.TXT: its identity begins with the model's number.
+    /// The name of the drive as which the board shows itself, with its button BOOTSEL held on the
+    /// Pico 2.
+    pub const fn drive(self) -> &'static str {
+        match self {
+            Self::V1 | Self::V2 => "MICROBIT",
+            Self::Pico2 => "RP2350",
+        }
+    }
+
+    /// The file of the drive that names the board.
+    pub const fn details(self) -> &'static str {
+        match self {
+            Self::V1 | Self::V2 => "DETAILS.TXT",
+            Self::Pico2 => "INFO_UF2.TXT",
+        }
+    }
+
+    /// The image that the drive takes. Only the boot program of the RP2350 takes UF2; it writes
+    /// the sectors of the image and no others.
+    pub const fn drive_image(self) -> &'static str {
+        match self {
+            Self::V1 | Self::V2 => "hex",
+            Self::Pico2 => "uf2",
+        }
+    }
+
+    /// The board whose drive has this file of details: the identity of a micro:bit begins with the
+    /// model's number.
     pub fn from_details(text: &str) -> Option<Self> {
+        if text.lines().any(|line| line.trim_end() == "Board-ID: RP2350") {
+            return Some(Self::Pico2);
+        }
         let id = text.lines().find_map(|line| line.strip_prefix("Unique ID: "))?;
         match id.get(..4)? {
             "9900" | "9901" => Some(Self::V1),
@@ -94,6 +135,7 @@ impl fmt::Display for Board {
         f.write_str(match self {
             Self::V1 => "v1",
             Self::V2 => "v2",
+            Self::Pico2 => "pico2",
         })
     }
 }
@@ -163,14 +205,42 @@ impl Build {
             .ok_or_else(|| format!("{} is not a 32-bit little-endian ELF", self.elf.display()))
     }
 
-    /// Writes `firmware.hex` beside the ELF, and says which SHA-256 the image has on flash.
+    /// Writes `firmware.hex` beside the ELF, and `firmware.uf2` for a board that takes it, and says
+    /// which SHA-256 the image has on flash.
     pub fn write_images(&self) -> Result<(), String> {
         let segments = self.read()?.load_segments();
-        let hex = self.elf.with_extension("hex");
-        fs::write(&hex, image::hex(&segments))
-            .map_err(|error| format!("{}: {error}", hex.display()))?;
-        say(&format!("wrote {}; SHA-256 of the image on flash: {}", hex.display(), self.digest()?));
+        let write = |extension: &str, bytes: &[u8]| {
+            let file = self.elf.with_extension(extension);
+            fs::write(&file, bytes).map_err(|error| format!("{}: {error}", file.display()))?;
+            say(&format!("wrote {}", file.display()));
+            Ok::<(), String>(())
+        };
+        write("hex", image::hex(&segments).as_bytes())?;
+        if self.board.drive_image() == "uf2" {
+            write("uf2", &image::uf2(&segments))?;
+        }
+        say(&format!("SHA-256 of the image on flash: {}", self.digest()?));
         Ok(())
+    }
+
+    /// The memory map: every section with its address and size, the stack and the journal.
+    pub fn map(&self) -> Result<String, String> {
+        let elf = self.read()?;
+        let address = |symbol: &str| {
+            elf.symbol(symbol).ok_or_else(|| format!("the firmware has no symbol {symbol}"))
+        };
+        let mut rows = elf.sections();
+        for (name, from, to) in
+            [("stack", "_stack_end", "_stack_start"), ("journal", "_journal_start", "_journal_end")]
+        {
+            rows.push((name.to_owned(), address(from)?, address(to)? - address(from)?));
+        }
+        rows.sort_by_key(|(_, start, _)| *start);
+        let mut text = format!("\n{}:\n", self.board.feature());
+        for (name, start, size) in rows.iter().filter(|(_, _, size)| *size > 0) {
+            text += &format!("    {start:#010x} {size:>7}  {name}\n");
+        }
+        Ok(text)
     }
 
     /// No segment of the image may lie in the journal.
@@ -194,7 +264,8 @@ impl Build {
         let elf = self.read()?;
         let image: u32 = elf.load_segments().iter().map(|(_, bytes)| bytes.len() as u32).sum();
         let size = |section| elf.section_size(section).unwrap_or(0);
-        let statics = size(".data") + size(".bss") + size(".uninit");
+        // The Pico 2 runs its code from RAM.
+        let statics = size(".code") + size(".data") + size(".bss") + size(".uninit");
         let address = |symbol| {
             elf.symbol(symbol).ok_or_else(|| format!("the firmware has no symbol {symbol}"))
         };

@@ -32,7 +32,9 @@ pub fn dist() -> Result<(), String> {
         let build = Build::make(&compiler, board, Profile::Release)?;
         build.write_images()?;
         build.sizes()?;
-        copy(&build.elf.with_extension("hex"), &format!("{OUT}/equipoise-{version}-{board}.hex"))?;
+        let kind = board.drive_image();
+        let to = format!("{OUT}/equipoise-{version}-{board}.{kind}");
+        copy(&build.elf.with_extension(kind), &to)?;
     }
     let linux = program(LINUX, "equipoise")?;
     copy(&linux, &format!("{OUT}/equipoise-{version}-linux-x86_64"))?;

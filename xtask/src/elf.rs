@@ -1,9 +1,9 @@
 //! The parts of a 32-bit little-endian ELF file that images, sizes and tests need, read by
 //! `object`.
 
-use object::elf::{FileHeader32, PT_LOAD};
+use object::elf::{FileHeader32, PT_LOAD, SHF_ALLOC};
 use object::read::elf::{ElfFile32, FileHeader as _, ProgramHeader as _};
-use object::{LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _};
+use object::{LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags};
 
 /// The bytes of a file that was parsed once, so that later reads cannot fail.
 pub struct Elf {
@@ -39,6 +39,22 @@ impl Elf {
             .collect();
         segments.sort();
         segments
+    }
+
+    /// The sections that take up memory: name, address and size.
+    pub fn sections(&self) -> Vec<(String, u32, u32)> {
+        let Some(file) = self.file() else { return Vec::new() };
+        let sections = file.sections().filter(|section| match section.flags() {
+            SectionFlags::Elf { sh_flags, .. } => sh_flags.contains(SHF_ALLOC),
+            _ => false,
+        });
+        sections
+            .filter_map(|section| {
+                let (address, size) = (section.address(), section.size());
+                let name = section.name().ok()?.to_owned();
+                Some((name, address.try_into().ok()?, size.try_into().ok()?))
+            })
+            .collect()
     }
 
     /// The size of a section.

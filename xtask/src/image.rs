@@ -1,8 +1,9 @@
-//! The image that is flashed, from the load segments of the ELF: Intel hex, and its SHA-256.
+//! The image that is flashed, from the load segments of the ELF: Intel hex, UF2, and its SHA-256.
 //!
-//! The boards' interface chip takes hex files; neither board has a bootloader that takes UF2.
+//! The interface chip of the micro:bits takes hex files, the boot program of the Pico 2 UF2.
 
 use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
 
 /// Data bytes of an Intel hex record.
 const HEX_RECORD: usize = 16;
@@ -42,6 +43,35 @@ fn record(text: &mut String, address: u16, kind: u8, data: &[u8]) {
     text.push('\n');
 }
 
+/// Data bytes of a UF2 block, and what is left unused behind them.
+const UF2_DATA: usize = 256;
+const UF2_UNUSED: usize = 476 - UF2_DATA;
+/// The block names a family of chips: RP2350, Arm, secure.
+const UF2_FLAGS: u32 = 0x2000;
+const UF2_FAMILY: u32 = 0xE48B_FF59;
+
+/// UF2: one block for every 256 bytes of flash that hold something, gaps as erased flash.
+pub fn uf2(segments: &[(u32, Vec<u8>)]) -> Vec<u8> {
+    let mut pages = BTreeMap::new();
+    for (start, bytes) in segments {
+        for (at, byte) in (*start..).zip(bytes) {
+            let page = pages.entry(at / UF2_DATA as u32).or_insert([0xFF; UF2_DATA]);
+            page[at as usize % UF2_DATA] = *byte;
+        }
+    }
+    let count = pages.len() as u32;
+    let mut file = Vec::new();
+    for (number, (page, bytes)) in (0..).zip(&pages) {
+        let (address, size) = (page * UF2_DATA as u32, UF2_DATA as u32);
+        let head = [0x0A32_4655, 0x9E5D_5157, UF2_FLAGS, address, size, number, count, UF2_FAMILY];
+        head.iter().for_each(|word: &u32| file.extend(word.to_le_bytes()));
+        file.extend(bytes);
+        file.extend([0; UF2_UNUSED]);
+        file.extend(0x0AB1_6F30_u32.to_le_bytes());
+    }
+    file
+}
+
 /// SHA-256 of the flash from the lowest address of the image to its end, gaps as erased flash.
 pub fn digest(segments: &[(u32, Vec<u8>)]) -> String {
     let start = segments.iter().map(|(at, _)| *at as usize).min().unwrap_or(0);
@@ -72,6 +102,23 @@ mod tests {
             ":00000001FF",
         ];
         assert_eq!(hex(&segments).lines().collect::<Vec<_>>(), expected);
+    }
+
+    /// Two segments in one block, and one in a block of its own.
+    #[test]
+    fn uf2_blocks_of_three_segments() {
+        let (a, b, c) = ((0x1000_0010, vec![1]), (0x1000_0012, vec![2]), (0x1000_02FF, vec![3]));
+        let file = uf2(&[a, b, c]);
+        assert_eq!(file.len(), 2 * 512);
+        let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+        for (number, address) in [(0, 0x1000_0000), (1, 0x1000_0200)] {
+            let head: Vec<u32> = (0..8).map(|i| word(512 * number + 4 * i)).collect();
+            let expected = [0x0A32_4655, 0x9E5D_5157, 0x2000, address, 256, number as u32, 2];
+            assert_eq!((&head[..7], head[7]), (&expected[..], 0xE48B_FF59));
+            assert_eq!(word(512 * number + 508), 0x0AB1_6F30);
+        }
+        assert_eq!(file[32 + 0x0F..32 + 0x14], [0xFF, 1, 0xFF, 2, 0xFF]);
+        assert_eq!(file[512 + 32 + 0xFF], 3);
     }
 
     #[test]

@@ -35,12 +35,16 @@ const TASKS: [Task; 18] = [
     },
     Task {
         name: "firmware",
-        options: "[--board v1|v2]",
-        help: "build the firmware (ELF, Intel hex) and print its sizes",
+        options: "[--board v1|v2|pico2]",
+        help: "build the firmware (ELF, Intel hex, UF2) and print its sizes and memory map",
         run: |words| match words {
             [] => firmware(&Board::ALL),
             ["--board", name] => firmware(&[Board::named(name)?]),
-            other => Err(format!("`{}`: allowed is --board v1 or --board v2", other.join(" "))),
+            other => Err(format!(
+                "`{}`: allowed is --board and one of {}",
+                other.join(" "),
+                Board::NAMES
+            )),
         },
     },
     Task {
@@ -51,25 +55,25 @@ const TASKS: [Task; 18] = [
     },
     Task {
         name: "flash",
-        options: "--board v1|v2 [--erase-trial]",
+        options: "--board v1|v2|pico2 [--erase-trial]",
         help: "write the firmware to a board, by probe-rs or to its drive; a running trial is kept",
         run: probe::flash,
     },
     Task {
         name: "lock",
-        options: "--board v1|v2 [--yes]",
+        options: "--board v1|v2|pico2 [--yes]",
         help: "close the debug port of a board, before its key is set (probe-rs)",
         run: probe::lock,
     },
     Task {
         name: "verify",
-        options: "--board v1|v2",
+        options: "--board v1|v2|pico2",
         help: "compare the flash of a board with the image of this tree (probe-rs)",
         run: probe::verify,
     },
     Task {
         name: "run",
-        options: "--board v1|v2",
+        options: "--board v1|v2|pico2",
         help: "write the firmware, start it and show its log (probe-rs)",
         run: probe::start,
     },
@@ -144,7 +148,7 @@ const TASKS: [Task; 18] = [
     Task {
         name: "sizes",
         options: "",
-        help: "image, RAM and stack of both boards, as a Markdown table",
+        help: "image, RAM and stack of every board, as a Markdown table, and its memory map",
         run: |words| no_options(words).and_then(|()| firmware(&Board::ALL)),
     },
 ];
@@ -183,7 +187,7 @@ fn usage() -> String {
     let mut text = String::from("usage: cargo xtask COMMAND\n\n");
     for task in &TASKS {
         let call = format!("{} {}", task.name, task.options);
-        text += &format!("    {call:35} {}\n", task.help);
+        text += &format!("    {call:41} {}\n", task.help);
     }
     text
 }
@@ -238,13 +242,15 @@ fn setup() -> Result<(), String> {
 
 fn firmware(boards: &[Board]) -> Result<(), String> {
     let compiler = tools::compiler()?;
-    let mut rows = String::new();
+    let (mut rows, mut maps) = (String::new(), String::new());
     for &board in boards {
         let build = Build::make(&compiler, board, Profile::Release)?;
         build.write_images()?;
+        build.check_journal()?;
         rows += &build.sizes()?;
+        maps += &build.map()?;
     }
-    println!("\n{}{rows}", board::SIZES_HEAD);
+    println!("\n{}{rows}{maps}", board::SIZES_HEAD);
     Ok(())
 }
 
@@ -285,6 +291,8 @@ fn all_tests(compiler: &tools::Compiler) -> Result<Command, String> {
         (Board::V1, Profile::Test, "EQUIPOISE_FIRMWARE_TEST"),
         (Board::V2, Profile::Release, "EQUIPOISE_FIRMWARE_V2"),
         (Board::V2, Profile::Test, "EQUIPOISE_FIRMWARE_V2_TEST"),
+        (Board::Pico2, Profile::Release, "EQUIPOISE_FIRMWARE_PICO2"),
+        (Board::Pico2, Profile::Test, "EQUIPOISE_FIRMWARE_PICO2_TEST"),
     ] {
         command.env(name, absolute(&Build::make(compiler, board, profile)?.elf)?);
     }

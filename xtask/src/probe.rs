@@ -1,8 +1,9 @@
 //! `cargo xtask flash | lock | verify | run`: the commands for a real board.
 //!
 //! With [probe-rs](https://probe.rs) only the pages of the image are written, so a running trial
-//! survives an update. Copying the hex file onto the board's drive erases the whole chip, the trial
-//! included; so does `probe-rs erase`. Both need `--erase-trial`.
+//! survives an update. Copying the hex file onto the drive of a micro:bit erases the whole chip, the
+//! trial included; so does `probe-rs erase`. Both need `--erase-trial`. Copying the UF2 file onto
+//! the drive of a Pico 2 keeps the trial.
 
 use crate::board::{Board, Build, Profile};
 use crate::{run, say, tools};
@@ -12,12 +13,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is said when neither way to a board is found.
-const NO_WAY: &str = "probe-rs is missing (cargo install probe-rs-tools, or https://probe.rs), and no \
-    drive named MICROBIT is mounted; plug the board in, or install probe-rs";
+const NO_WAY: &str = "probe-rs is missing (cargo install probe-rs-tools, or https://probe.rs), and the \
+    board's drive is not mounted; plug the board in (a Pico 2 with its button BOOTSEL held), or install \
+    probe-rs";
 const NO_PROBE: &str = "probe-rs is missing: cargo install probe-rs-tools, or see https://probe.rs";
 const TRIAL_LOST: &str = "this way the whole chip is erased, and with it a trial that is running, its \
     key and its report. If that is what you want, say --erase-trial; with probe-rs installed a trial \
     survives `cargo xtask flash`";
+
+const TRIAL_KEPT: &str = "copying to the drive of a Pico 2 keeps the trial, so --erase-trial needs probe-rs; \
+    the command ERASE over the serial line erases a trial too";
+const NO_LOCK: &str = "the flash of a Pico 2 is a chip of its own that anybody can read, also through the \
+    board's USB socket: there is nothing to lock. See docs/board.md for what that means";
 
 /// The options of the four commands.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,16 +41,20 @@ impl Options {
         while let Some(word) = rest.next() {
             match *word {
                 "--board" => {
-                    board = Some(Board::named(rest.next().ok_or("--board needs v1 or v2")?)?);
+                    board = Some(Board::named(rest.next().ok_or_else(which_board)?)?);
                 }
                 "--erase-trial" if allowed.contains(word) => erase_trial = true,
                 "--yes" if allowed.contains(word) => yes = true,
                 other => return Err(format!("`{other}` is not an option of this command")),
             }
         }
-        let board = board.ok_or("which board? --board v1 or --board v2")?;
+        let board = board.ok_or_else(which_board)?;
         Ok(Self { board, erase_trial, yes })
     }
+}
+
+fn which_board() -> String {
+    format!("which board? --board and one of {}", Board::NAMES)
 }
 
 /// Writes the image to the board and starts it.
@@ -57,14 +68,16 @@ pub fn flash(words: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
-    let drive = drives(&mounts).into_iter().next().ok_or(NO_WAY)?;
+    let drive = drives(&mounts, options.board.drive()).into_iter().next().ok_or(NO_WAY)?;
     say(&format!("probe-rs is missing; the board's drive is {}", drive.display()));
-    copy_to_drive(&drive, options.board, &build.elf.with_extension("hex"), options.erase_trial)
+    let image = build.elf.with_extension(options.board.drive_image());
+    copy_to_drive(&drive, options.board, &image, options.erase_trial)
 }
 
 /// Closes the debug port of the board.
 pub fn lock(words: &[&str]) -> Result<(), String> {
     let options = Options::parse(words, &["--yes"])?;
+    let (address, value) = options.board.lock_word().ok_or(NO_LOCK)?;
     if !tools::answers("probe-rs") {
         return Err(NO_PROBE.into());
     }
@@ -80,7 +93,7 @@ pub fn lock(words: &[&str]) -> Result<(), String> {
             return Err("nothing was changed".into());
         }
     }
-    for arguments in lock_steps(options.board) {
+    for arguments in lock_steps(options.board, address, value) {
         run(Command::new("probe-rs").args(arguments))?;
     }
     say("the board is locked; `cargo xtask verify` must fail from now on");
@@ -130,8 +143,7 @@ fn flash_steps(board: Board, elf: &Path, erase_trial: bool) -> Vec<Vec<String>> 
 
 /// The calls of probe-rs that lock a board: the configuration word is written through the flash
 /// controller (NVMC), as docs/board.md explains.
-fn lock_steps(board: Board) -> Vec<Vec<String>> {
-    let (address, value) = board.lock_word();
+fn lock_steps(board: Board, address: &str, value: &str) -> Vec<Vec<String>> {
     let write = |address: &str, value: &str| {
         ["write", "--chip", board.chip(), "b32", address, value].map(str::to_owned).to_vec()
     };
@@ -142,17 +154,17 @@ fn lock_steps(board: Board) -> Vec<Vec<String>> {
 /// The register that allows writes to flash and to the configuration words, on both chips.
 const NVMC_CONFIG: &str = "0x4001E504";
 
-/// Mounted drives of the name MICROBIT, from the text of /proc/mounts.
-fn drives(mounts: &str) -> Vec<PathBuf> {
+/// Mounted drives of this name, from the text of /proc/mounts.
+fn drives(mounts: &str, name: &str) -> Vec<PathBuf> {
     let places = mounts.lines().filter_map(|line| line.split(' ').nth(1));
     // Spaces in a path are written as \040.
     let places = places.map(|place| PathBuf::from(place.replace("\\040", " ")));
-    places.filter(|place| place.file_name().is_some_and(|name| name == "MICROBIT")).collect()
+    places.filter(|place| place.file_name().is_some_and(|last| last == name)).collect()
 }
 
-/// Copies the hex file to a board's drive, after making sure that it is the right board.
-fn copy_to_drive(drive: &Path, board: Board, hex: &Path, erase_trial: bool) -> Result<(), String> {
-    let details = drive.join("DETAILS.TXT");
+/// Copies the image to a board's drive, after making sure that it is the right board.
+fn copy_to_drive(drive: &Path, board: Board, image: &Path, erase: bool) -> Result<(), String> {
+    let details = drive.join(board.details());
     let text =
         fs::read_to_string(&details).map_err(|error| format!("{}: {error}", details.display()))?;
     match Board::from_details(&text) {
@@ -160,12 +172,14 @@ fn copy_to_drive(drive: &Path, board: Board, hex: &Path, erase_trial: bool) -> R
         Some(found) => return Err(format!("the drive is that of a board {found}, not {board}")),
         None => return Err(format!("{} names no board that we know", details.display())),
     }
-    if !erase_trial {
-        return Err(TRIAL_LOST.into());
+    match (board, erase) {
+        (Board::V1 | Board::V2, false) => return Err(TRIAL_LOST.into()),
+        (Board::Pico2, true) => return Err(TRIAL_KEPT.into()),
+        _ => {}
     }
-    say(&format!("copying {} to {}", hex.display(), drive.display()));
-    let target = drive.join("firmware.hex");
-    let bytes = fs::read(hex).map_err(|error| format!("{}: {error}", hex.display()))?;
+    say(&format!("copying {} to {}", image.display(), drive.display()));
+    let target = drive.join("firmware").with_extension(board.drive_image());
+    let bytes = fs::read(image).map_err(|error| format!("{}: {error}", image.display()))?;
     let mut file =
         fs::File::create(&target).map_err(|error| format!("{}: {error}", target.display()))?;
     // The board restarts, and the drive goes away, when the file is complete.
@@ -193,8 +207,9 @@ mod tests {
     #[test]
     fn drive_is_found_in_mounts() {
         let mounts = "/dev/sda1 / ext4 rw 0 0\n/dev/sdb /media/a\\040b/MICROBIT vfat rw 0 0\n";
-        assert_eq!(drives(mounts), [PathBuf::from("/media/a b/MICROBIT")]);
-        assert!(drives("/dev/sdb /media/MICROBIT2 vfat rw 0 0\n").is_empty());
+        assert_eq!(drives(mounts, "MICROBIT"), [PathBuf::from("/media/a b/MICROBIT")]);
+        assert!(drives(mounts, "RP2350").is_empty());
+        assert!(drives("/dev/sdb /media/MICROBIT2 vfat rw 0 0\n", "MICROBIT").is_empty());
     }
 
     /// The hex file reaches the right board's drive only, and only with `--erase-trial`.
@@ -214,17 +229,25 @@ mod tests {
         assert!(!copied.exists());
         assert_eq!(copy_to_drive(&drive, Board::V2, &hex, true), Ok(()));
         assert_eq!(fs::read(&copied).unwrap(), fs::read(&hex).unwrap());
+        fs::write(drive.join("INFO_UF2.TXT"), "UF2 Bootloader v1.0\r\nBoard-ID: RP2350\r\n")
+            .unwrap();
+        assert_eq!(copy_to_drive(&drive, Board::Pico2, &hex, true), Err(TRIAL_KEPT.into()));
+        assert_eq!(copy_to_drive(&drive, Board::Pico2, &hex, false), Ok(()));
+        assert_eq!(fs::read(drive.join("firmware.uf2")).unwrap(), fs::read(&hex).unwrap());
         fs::remove_dir_all(&drive).unwrap();
     }
 
+    /// The flash controller is open for the word and no longer; a Pico 2 is not locked at all.
     #[test]
     fn lock_opens_and_closes_the_controller() {
-        for board in Board::ALL {
-            let steps = lock_steps(board);
+        for board in [Board::V1, Board::V2] {
+            let (address, value) = board.lock_word().unwrap();
+            let steps = lock_steps(board, address, value);
             let written: Vec<&str> =
                 steps.iter().filter_map(|step| step.get(5)).map(String::as_str).collect();
-            assert_eq!(written, ["1", board.lock_word().1, "0"]);
+            assert_eq!(written, ["1", value, "0"]);
         }
+        assert_eq!(lock(&["--board", "pico2", "--yes"]), Err(NO_LOCK.into()));
     }
 
     #[test]

@@ -43,8 +43,8 @@ impl Compiler {
                 // Building `core` is behind a nightly switch, which Debian's stable compiler takes
                 // too.
                 command.env("RUSTC_BOOTSTRAP", "1").env_remove("RUSTUP_TOOLCHAIN");
-                let linker =
-                    format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"));
+                let name = target.to_uppercase().replace(['-', '.'], "_");
+                let linker = format!("CARGO_TARGET_{name}_LINKER");
                 command.env(linker, "ld.lld-22");
                 command
             }
@@ -71,7 +71,9 @@ pub fn compiler() -> Result<Compiler, String> {
         if within(&mut rustup, RUSTUP_LIMIT) && targets_installed() {
             return Ok(Compiler::Targets);
         }
-        say("rustup could not add them; taking Debian's compiler instead");
+        let missing = Board::ALL.iter().map(|board| board.target()).filter(|name| !installed(name));
+        let missing = missing.collect::<Vec<_>>().join(", ");
+        say(&format!("rustup could not add {missing}; taking Debian's compiler instead"));
     }
     if !Path::new("/usr/bin/rustc").exists() || !Path::new("/usr/bin/ld.lld-22").exists() {
         apt_install(&DEBIAN_PACKAGES)?;
@@ -211,7 +213,7 @@ pub fn axe() -> Result<PathBuf, String> {
     if script.exists() { Ok(script) } else { Err(format!("npm left no {}", script.display())) }
 }
 
-/// A Python with the Unicorn engine, on which the v2's tests emulate their board, and with pandas,
+/// A Python with the Unicorn engine, on which the v2 and the Pico 2 are emulated, and with pandas,
 /// which reads the tables of simulations: the path of its interpreter, in an environment of its
 /// own.
 pub fn python() -> Result<PathBuf, String> {

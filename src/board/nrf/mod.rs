@@ -26,9 +26,6 @@ pub mod pins;
 pub mod serial;
 pub mod watchdog;
 
-#[cfg(all(feature = "microbit-v1", feature = "microbit-v2"))]
-compile_error!("a firmware is for one board: choose `microbit-v1` or `microbit-v2`");
-
 #[cfg_attr(feature = "microbit-v1", path = "v1.rs")]
 #[cfg_attr(feature = "microbit-v2", path = "v2.rs")]
 pub mod model;

@@ -26,10 +26,13 @@ use crate::wire::{
 };
 
 /// How long one copy of a request waits for its answer. A look on a micro:bit v1 takes up to 1.5
-/// seconds; four copies outlast an `ERASE` of every page on the v2, 8 seconds.
+/// seconds.
 const PATIENCE: Duration = Duration::from_millis(2500);
 /// How often a request is sent before the device counts as silent.
 const TRIES: u32 = 4;
+/// The same for a custodian's command: eight copies outlast an `ERASE` of every page, 14 seconds
+/// on the Pico 2.
+const PROVED_TRIES: u32 = 8;
 
 /// Where the line comes from.
 pub enum Source {
@@ -179,7 +182,7 @@ impl Client {
         request: &Request,
         take: impl FnMut(&Reply<'_>) -> Option<T>,
     ) -> Result<T, AskError> {
-        self.ask_line(request.to_line(), take)
+        self.ask_line(request.to_line(), TRIES, take)
     }
 
     /// The same for a custodian command with its proof. A refusal that is not certain may be that
@@ -193,12 +196,13 @@ impl Client {
         proof: &Proof,
         take: impl FnMut(&Reply<'_>) -> Option<T>,
     ) -> Result<T, AskError> {
-        self.ask_line(request.to_proved_line(proof), take)
+        self.ask_line(request.to_proved_line(proof), PROVED_TRIES, take)
     }
 
     fn ask_line<T>(
         &mut self,
         line: Option<Line>,
+        tries: u32,
         mut take: impl FnMut(&Reply<'_>) -> Option<T>,
     ) -> Result<T, AskError> {
         let line = line.ok_or_else(|| AskError::Refused {
@@ -207,7 +211,7 @@ impl Client {
             certain: true,
         })?;
         let (mut copies, mut broken) = (0, None);
-        for _ in 0..TRIES {
+        for _ in 0..tries {
             self.connect()?;
             let Some(open) = &mut self.open else { continue };
             match open.attempt(line.as_bytes(), &mut copies, &mut take) {

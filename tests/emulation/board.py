@@ -5,10 +5,10 @@
     run {time}           runs for so many microseconds
     cut {operation, erase}  lets the power fail in the flash operation, or in the erase, so many after this moment
     power {}             switches the board off and on: flash stays, RAM holds anything
-    reset {bits}         presses the reset button; the other bits of RESETREAS may be set too
+    reset {others}       presses the reset button; other reasons may be reported too
     noise {on, stuck}    stops the random generator, or makes it give the same byte for ever
     slow {time}          makes the next flash operation take so many microseconds
-    uart {overwrite}     which byte an overrun costs
+    set {name, value}    changes a property of the chip that only its own tests know
     start {limit}        runs until the firmware is ready for its first request, at most `limit` microseconds
     word {symbol}        a word of RAM
     store {hex}          fills the journal
@@ -17,15 +17,18 @@
 An answer with `cut` says that the power has failed.
 """
 
+import importlib
 import json
+import os
 import sys
 
-from chip import MICROSECOND, PIN, Chip, PowerCut
+from cortex import PIN, PowerCut
 
 
 class Board:
-    def __init__(self, elf, seed):
-        self.chip = Chip(elf, seed)
+    def __init__(self, chip, elf, seed):
+        sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", chip))
+        self.chip = importlib.import_module("chip").Chip(elf, seed)
         self.given = 0
 
     def send(self, hex, after):
@@ -41,7 +44,7 @@ class Board:
         text = sent[self.given:end].decode("latin-1")
         began = self.chip.sent_times[self.given]
         self.given = end + 1
-        return {"line": text, "began": began / MICROSECOND}
+        return {"line": text, "began": began / self.chip.MICROSECOND}
 
     def run(self, time):
         self.chip.run(time)
@@ -59,9 +62,8 @@ class Board:
         self.chip.power_up()
         return {}
 
-    def reset(self, bits):
-        self.chip.reset(PIN)
-        self.chip.reset_reasons |= bits
+    def reset(self, others):
+        self.chip.reset(PIN, others)
         return {}
 
     def noise(self, on, stuck):
@@ -69,11 +71,13 @@ class Board:
         return {}
 
     def slow(self, time):
-        self.chip.next_flash_time = time * MICROSECOND
+        self.chip.next_flash_time = time * self.chip.MICROSECOND
         return {}
 
-    def uart(self, overwrite):
-        self.chip.overwrite = overwrite
+    def set(self, name, value):
+        if not hasattr(self.chip, name):
+            raise ValueError(f"the chip has no property {name}")
+        setattr(self.chip, name, value)
         return {}
 
     def start(self, limit):
@@ -86,20 +90,19 @@ class Board:
         return {"word": self.chip.load_word(symbol)}
 
     def store(self, hex):
-        self.chip.uc.mem_write(self.chip.journal.start, bytes.fromhex(hex))
+        self.chip.store_journal(bytes.fromhex(hex))
         return {}
 
     def state(self):
-        chip = self.chip
-        lit, chip.lit = sorted(chip.lit), set()
-        return {"now": chip.now / MICROSECOND, "wire_free": chip.wire_free / MICROSECOND, "lit": lit,
+        chip, unit = self.chip, self.chip.MICROSECOND
+        return {"now": chip.now / unit, "wire_free": chip.wire_free / unit, "lit": chip.seen(),
                 "violations": chip.violations, "operations": chip.operations, "erases": chip.erases,
-                "erased_at": [moment / MICROSECOND for moment in chip.erased_at], "overruns": chip.overruns,
+                "erased_at": [moment / unit for moment in chip.erased_at], "overruns": chip.overruns,
                 "resets": chip.resets}
 
 
 def main():
-    board = Board(sys.argv[1], int(sys.argv[2]))
+    board = Board(sys.argv[1], sys.argv[2], int(sys.argv[3]))
     for request in sys.stdin:
         request = json.loads(request)
         try:

@@ -1,23 +1,16 @@
-//! An emulated micro:bit v2: a Python process that runs `board.py`, spoken to in lines of JSON.
+//! An emulated board: a Python process that runs `board.py`, spoken to in lines of JSON. The crate
+//! root names the chip.
 //!
 //! Time on the board is virtual, so nothing here passes or fails by the speed of the machine. When
 //! a board is dropped after a test that passed, it must not have done anything that the chip's
 //! specification forbids.
 
 use crate::bedside::Bedside;
+use crate::chip;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-
-/// How long a reply may take, in microseconds: an `ERASE` of every page takes 6 seconds.
-const PATIENCE: u64 = 10_000_000;
-
-/// How long a boot may take: a journal that is repaired may erase every page, and a dead noise
-/// source is waited for.
-const BOOT: u64 = 8_000_000;
-/// Bytes of the journal.
-const JOURNAL: usize = 256 * 1024;
 
 /// The builds of the firmware.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,8 +25,8 @@ impl Firmware {
     /// Its ELF.
     pub fn path(self) -> PathBuf {
         path(match self {
-            Self::Release => "EQUIPOISE_FIRMWARE_V2",
-            Self::Test => "EQUIPOISE_FIRMWARE_V2_TEST",
+            Self::Release => chip::RELEASE,
+            Self::Test => chip::TEST,
         })
     }
 }
@@ -61,10 +54,11 @@ impl Board {
     /// Switches on a board whose journal has never been written. `seed` is for its noise and its
     /// torn flash.
     pub fn boot(firmware: Firmware, seed: u32) -> Self {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nrf52833/board.py");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emulation/board.py");
         let mut process = Command::new(path("EQUIPOISE_PYTHON"))
             .arg("-B")
             .arg(script)
+            .arg(chip::NAME)
             .arg(firmware.path())
             .arg(seed.to_string())
             .stdin(Stdio::piped())
@@ -84,8 +78,8 @@ impl Board {
 
     /// The same where the power may fail.
     pub fn try_start(&mut self) -> Result<(), Cut> {
-        let answer = self.tell(json!({"do": "start", "limit": BOOT}))?;
-        assert!(answer["ready"] == true, "the board does not boot within {BOOT} microseconds");
+        let answer = self.tell(json!({"do": "start", "limit": chip::BOOT}))?;
+        assert!(answer["ready"] == true, "the board does not boot in time");
         Ok(())
     }
 
@@ -141,9 +135,9 @@ impl Board {
         self.does(json!({"do": "power"}));
     }
 
-    /// Presses the reset button. `bits` of RESETREAS are set too, as anomaly 136 allows.
-    pub fn press_reset(&mut self, bits: u32) {
-        self.does(json!({"do": "reset", "bits": bits}));
+    /// Presses the reset button. The `others` are further reasons that the chip reports.
+    pub fn press_reset(&mut self, others: u32) {
+        self.does(json!({"do": "reset", "others": others}));
         self.start();
     }
 
@@ -157,9 +151,9 @@ impl Board {
         self.does(json!({"do": "slow", "time": time}));
     }
 
-    /// Chooses which byte an overrun costs: the newest, or the last one held.
-    pub fn set_overwrite(&mut self, overwrite: bool) {
-        self.does(json!({"do": "uart", "overwrite": overwrite}));
+    /// Changes a property of this chip.
+    pub fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.does(json!({"do": "set", "name": name, "value": value.into()}));
     }
 
     /// The word behind a symbol.
@@ -169,7 +163,7 @@ impl Board {
 
     /// Fills the journal with these bytes.
     pub fn store_journal(&mut self, byte: impl FnMut() -> u8) {
-        let bytes = std::iter::repeat_with(byte).take(JOURNAL);
+        let bytes = std::iter::repeat_with(byte).take(chip::JOURNAL);
         let hex: String = bytes.map(|byte| format!("{byte:02x}")).collect();
         self.does(json!({"do": "store", "hex": hex}));
     }
@@ -177,7 +171,6 @@ impl Board {
     /// What was observed.
     pub fn state(&mut self) -> State {
         let state = self.does(json!({"do": "state"}));
-        let pairs = state["lit"].as_array().unwrap();
         State {
             wire_free: state["wire_free"].as_f64().unwrap(),
             overruns: state["overruns"].as_u64().unwrap(),
@@ -188,10 +181,7 @@ impl Board {
                 .iter()
                 .map(|n| n.as_u64().unwrap())
                 .collect(),
-            lit: pairs
-                .iter()
-                .map(|pair| 5 * pair[1].as_u64().unwrap() + pair[0].as_u64().unwrap())
-                .collect(),
+            lit: state["lit"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect(),
             resets: state["resets"]
                 .as_array()
                 .unwrap()
@@ -219,9 +209,9 @@ pub struct State {
     pub operations: u64,
     /// Erases of each page of the journal.
     pub erases: Vec<u64>,
-    /// LEDs that were lit since the last call, as 5 * y + x.
+    /// What the LEDs did since the last call, in the chip's own way.
     pub lit: Vec<u64>,
-    /// Causes of its resets as bits of RESETREAS; 0 is power.
+    /// Causes of its resets: 0 power, 1 the pin, 2 the watchdog, 4 software, 8 a lock-up.
     pub resets: Vec<u64>,
     /// What the specification forbids.
     pub violations: Vec<String>,
@@ -234,7 +224,7 @@ impl Bedside for Board {
     }
 
     fn line(&mut self) -> String {
-        self.try_line(PATIENCE).expect("the power is on").expect("the board answers").0
+        self.try_line(chip::PATIENCE).expect("the power is on").expect("the board answers").0
     }
 }
 

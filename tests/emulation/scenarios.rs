@@ -1,0 +1,246 @@
+//! What every emulated board must do.
+
+use crate::bedside::{Bedside, Dice, KEY, hex, sealed, tag, unsealed};
+use crate::board::{Board, Cut, Firmware, State};
+use crate::chip;
+use crate::known::Known;
+use equipoise::device::auth::CustodianKey;
+use equipoise::device::report::ReportMac;
+use equipoise::plan::Plan;
+use equipoise::wire::{FileDigest, Reply, TrialName};
+
+const PLAN: &str = "features=4 patients=5000 epsilon=1";
+
+/// Takes the report and requires that its MAC is the one of these rows, this trial and this plan
+/// under the key.
+pub fn check_report(board: &mut Board, plan: &str) {
+    let lines = board.report();
+    let parse = |line: &str| sealed(line).into_bytes();
+    let (end, rows) = lines.split_last().unwrap();
+    let end = parse(end);
+    let Ok(Reply::End { rows: count, assigned, resolved, mac, trial }) = Reply::parse(&end) else {
+        panic!("{lines:?}")
+    };
+    let name = TrialName { id: trial, file: FileDigest::NONE };
+    let key = CustodianKey::new(KEY).report_key();
+    let mut expected = ReportMac::new(&key, name, &Plan::parse(plan).unwrap());
+    for row in rows {
+        let row = parse(row);
+        let Ok(Reply::Row(row)) = Reply::parse(&row) else { panic!("{lines:?}") };
+        expected.row(&row);
+    }
+    assert_eq!(usize::from(count), rows.len());
+    assert_eq!(hex(&mac), hex(&expected.finish(count, assigned, resolved)), "the report's MAC");
+}
+
+/// A source of noise that is dead or stuck at power-up: only `HELLO` and `STATUS` are answered. One
+/// that dies later: nobody more is assigned.
+pub fn dead_noise_source() {
+    let mut board = Board::boot(Firmware::Release, 3);
+    board.begin("features=2 patients=200 epsilon=1");
+    board.assign(1, 0);
+    let mut assigned = 1;
+    for (on, stuck) in [(false, None), (true, Some(0x5A))] {
+        board.set_noise(on, stuck);
+        // The last samples of a source that died are still there; one that is stuck shows itself
+        // after some samples.
+        let refused = loop {
+            let reply = board.request(&format!("ASSIGN {} 0 {}", assigned + 1, tag(assigned + 1)));
+            if !reply.starts_with("ARM ") || assigned > 190 {
+                break reply;
+            }
+            assigned += 1;
+        };
+        assert!(refused.starts_with("ERR entropy"), "{refused}");
+        board.expect("OUTCOME 1 1", "OK 1");
+        board.power_up();
+        board.start();
+        board.expect_hello("running", "restart=power");
+        assert_eq!(board.status("assigned"), assigned);
+        assert!(board.request(&format!("ASSIGN {} 0", assigned + 1)).starts_with("ERR entropy"));
+        board.set_noise(true, None);
+        board.power_up();
+        board.start();
+    }
+    board.assign(assigned + 1, 0);
+}
+
+/// At any turnaround from 0 to 500 ms no request needs a second sending, and no reply is late. The
+/// flash, whose pages are good for so many erases, is worn so little that the journal lasts for 10
+/// million patients; afterwards a power cut loses nothing.
+pub fn turnarounds(patients: u32, endurance: u64) {
+    let mut board = Board::boot(Firmware::Release, 4);
+    board.begin(&format!("features=8 patients={patients} epsilon=1"));
+    let mut dice = Dice(5);
+    let mut ask = |board: &mut Board, request: String| {
+        // Short turnarounds as often as long ones.
+        let most = [50, 1_000, 20_000, 100_000, 500_000][dice.roll(5) as usize];
+        board.send(format!("{}\n", sealed(&request)).as_bytes(), dice.roll(most).into());
+        // A terminal would send it again after a second.
+        let reply = board.try_line(1_500_000).unwrap();
+        let (reply, _) = reply.unwrap_or_else(|| panic!("{request} got no reply"));
+        assert!(!reply.starts_with("ERR"), "{request}: {reply}");
+    };
+    for k in 1..=patients {
+        ask(&mut board, format!("ASSIGN {k} {} {}", k % 8, tag(k)));
+        ask(&mut board, if k % 9 == 0 { format!("LOST {k}") } else { format!("OUTCOME {k} 1") });
+    }
+    let State { overruns, erases, operations, .. } = board.state();
+    let erased: u64 = erases.iter().sum();
+    println!(
+        "{patients} patients: {operations} flash operations, {erased} erases, {overruns} bytes lost"
+    );
+    assert_eq!(overruns, 0);
+    let lasts = u64::from(patients) * erases.len() as u64 * endurance / erased;
+    assert!(lasts >= 10_000_000, "the journal lasts for {lasts} patients");
+    assert_eq!(board.word("LATE_REPLIES"), 0, "a reply took longer than the time set aside for it");
+    board.power_up();
+    board.start();
+    assert_eq!((board.status("assigned"), board.status("waiting")), (patients, 0));
+}
+
+/// Microseconds from the end of each request to its reply, in a trial whose public counts are
+/// always the same and whose features, outcomes and losses depend on `seed`. A reply that waited for
+/// a look takes longer than `look`.
+fn reply_times(plan: &str, seed: u32, look: f64) -> Vec<f64> {
+    let mut board = Board::boot(Firmware::Release, seed);
+    board.begin(plan);
+    let mut dice = Dice(seed);
+    let mut times = Vec::new();
+    for k in 1..=90 {
+        let assign = format!("ASSIGN {k} {} {}", dice.roll(64), tag(k));
+        let outcome = format!("OUTCOME {k} {}", dice.roll(101));
+        let last = if dice.roll(10) == 0 { format!("LOST {k}") } else { outcome };
+        for request in [assign, last] {
+            board.send(format!("{}\n", sealed(&request)).as_bytes(), 0);
+            let (_, began) = board.try_line(chip::PATIENCE).unwrap().expect("a reply");
+            times.push(began - board.state().wire_free);
+            // After a look noise is drawn until a moment that counts from the reply. The end of the
+            // next request, from which its time counts, must not come before.
+            if times.last().is_some_and(|time| *time > look) {
+                board.run(400_000);
+            }
+        }
+    }
+    assert_eq!(board.word("LATE_REPLIES"), 0, "a reply took longer than the time set aside for it");
+    times
+}
+
+/// Under load, with erases that take their real time, every reply leaves in the same slot whatever
+/// the features, arms and outcomes; also that to the request that finds a look due. A reply that
+/// waited for an erase takes longer than `erase`, one that waited for a look longer than `look`.
+pub fn reply_slots(erase: f64, look: f64) {
+    /// What slices of instructions make of exact moments.
+    const SLICES: f64 = 30.0;
+    /// After so long a terminal sends its request again.
+    const PATIENCE: f64 = 2_500_000.0;
+    for design in ["interim", "dp-conse"] {
+        let plan = format!("design={design} features=64 patients=140 epsilon=1 scale=100");
+        let first = reply_times(&plan, 17, look);
+        let late = first.iter().filter(|time| **time > erase).count();
+        assert!(late > 1 && late < 20, "{late} replies waited for an erase");
+        // The look at half, or the turn, comes before patient 71, and takes longest.
+        let longest = (0..first.len()).max_by(|i, j| first[*i].total_cmp(&first[*j]));
+        assert_eq!(longest, Some(140), "{design}");
+        assert!(first[140] < PATIENCE, "{design}: the look takes {} microseconds", first[140]);
+        println!("{design}: {late} replies waited for an erase, the look's {:.0} us", first[140]);
+        for seed in [18, 19] {
+            for (i, (a, b)) in first.iter().zip(&reply_times(&plan, seed, look)).enumerate() {
+                assert!(
+                    (a - b).abs() < SLICES,
+                    "{design}, seed {seed}, request {i}: {a} and {b} microseconds"
+                );
+            }
+        }
+    }
+}
+
+/// Asks until the power fails.
+fn ask_until_cut(board: &mut Board, known: &mut Known) {
+    loop {
+        board.send(format!("{}\n", sealed(&known.next())).as_bytes(), 0);
+        match board.try_line(2_000_000) {
+            Ok(reply) => known.heard(&unsealed(&reply.expect("a reply").0)),
+            Err(Cut) => return,
+        }
+    }
+}
+
+/// The power fails inside writes, inside erases and inside the recovery that follows, with torn
+/// words and pages and RAM full of anything: nothing that was answered is lost.
+pub fn power_cuts(cuts: u32) {
+    let mut board = Board::boot(Firmware::Release, 8);
+    board.begin(PLAN);
+    let mut dice = Dice(19);
+    let mut known = Known::default();
+    let (mut in_erases, mut in_recovery) = (0, 0);
+    for number in 0..cuts {
+        let erase = number % 4 == 3;
+        board.cut_at(1 + if erase { 0 } else { dice.roll(60) }, erase);
+        ask_until_cut(&mut board, &mut known);
+        in_erases += u32::from(erase);
+        board.power_up();
+        // Every other recovery is cut as well, if it writes.
+        if number % 2 == 1 {
+            board.cut_at(1 + dice.roll(40), false);
+            if board.try_start().is_err() {
+                in_recovery += 1;
+                board.power_up();
+                board.start();
+            }
+            board.never_cut();
+        } else {
+            board.start();
+        }
+        // The request that got no reply may have been carried out; it is sent again.
+        known.check(&mut board);
+        let again = board.request(&known.next());
+        known.heard(&again);
+    }
+    println!(
+        "{cuts} cuts, {in_erases} in erases, and {in_recovery} in recovery: {} patients assigned, {} resolved, 0 lost",
+        known.assigned, known.resolved
+    );
+    assert!(
+        in_erases >= cuts / 4 && in_recovery >= cuts / 8,
+        "{in_erases} in erases, {in_recovery} in recovery"
+    );
+}
+
+/// The journal goes round its whole region, a page a power-up, and nothing is lost.
+pub fn round_the_region(power_ups: u32) {
+    let mut board = Board::boot(Firmware::Release, 13);
+    board.begin(PLAN);
+    let mut known = Known::default();
+    for _ in 0..power_ups {
+        for _ in 0..2 {
+            let reply = board.request(&known.next());
+            known.heard(&reply);
+        }
+        board.power_up();
+        board.start();
+        known.check(&mut board);
+    }
+    let erases = board.state().erases;
+    assert!(erases.iter().all(|count| *count >= 1), "{erases:?}");
+    let twice = erases.iter().filter(|count| **count >= 2).count();
+    assert!(twice >= 10, "{erases:?}");
+}
+
+/// A board with a trial, nine requests old.
+pub fn begun(firmware: Firmware, seed: u32) -> (Board, Known) {
+    let mut board = Board::boot(firmware, seed);
+    board.begin(PLAN);
+    let mut known = Known::default();
+    for _ in 0..9 {
+        let reply = board.request(&known.next());
+        known.heard(&reply);
+    }
+    (board, known)
+}
+
+/// The board has restarted for this cause and knows what it knew.
+pub fn restarted(board: &mut Board, known: &Known, cause: &str) {
+    board.expect_hello("running", &format!("restart={cause}"));
+    known.check(board);
+}

@@ -1,0 +1,61 @@
+//! Power cuts, resets and crashes: what was answered is there afterwards, and `HELLO` reports the
+//! cause.
+
+use crate::board::Firmware;
+use crate::scenarios::{self, begun, restarted};
+
+/// Longer than the watchdog waits.
+const WATCHDOG: u64 = 61_000_000;
+
+/// The power fails inside writes, inside erases and inside the recovery that follows, with torn
+/// words and pages and RAM full of anything: nothing that was answered is lost.
+#[test]
+fn power_cuts_lose_nothing_answered() {
+    scenarios::power_cuts(24);
+}
+
+/// The journal goes round its whole region, a page a power-up, and nothing is lost.
+#[test]
+fn journal_goes_round_its_region() {
+    scenarios::round_the_region(44);
+}
+
+/// The RUN pin and power.
+#[test]
+fn pin_and_power_are_reported() {
+    let (mut board, known) = begun(Firmware::Release, 9);
+    board.press_reset(0);
+    restarted(&mut board, &known, "reset");
+    board.power_up();
+    board.start();
+    restarted(&mut board, &known, "power");
+}
+
+/// A panic, a fault and a stack overflow send nothing, reset the board and are reported as a fault,
+/// once.
+#[test]
+fn crashes_are_reported_as_fault() {
+    for drill in ["panic", "fault", "overflow"] {
+        let (mut board, known) = begun(Firmware::Test, 10);
+        board.send(format!("DRILL {drill}\n").as_bytes(), 0);
+        assert_eq!(board.try_line(700_000).unwrap(), None, "nothing is sent");
+        assert_eq!(board.state().resets, [0, 4], "{drill}");
+        restarted(&mut board, &known, "fault");
+        board.press_reset(0);
+        restarted(&mut board, &known, "reset");
+    }
+}
+
+/// A board that hangs is reset by the watchdog, also after the pin was used; one that is idle is
+/// not.
+#[test]
+fn watchdog_resets_a_hung_board() {
+    let (mut board, known) = begun(Firmware::Test, 11);
+    board.press_reset(0);
+    board.run(WATCHDOG);
+    assert_eq!(board.state().resets, [0, 1], "an idle board feeds its watchdog");
+    board.send(b"DRILL hang\n", 0);
+    assert_eq!(board.try_line(WATCHDOG).unwrap(), None, "nothing is sent");
+    assert_eq!(board.state().resets, [0, 1, 2]);
+    restarted(&mut board, &known, "watchdog");
+}

@@ -1,0 +1,124 @@
+//! Whole trials at the speed of the wire, with the image that ships.
+
+use crate::bedside::{Bedside, Dice, sealed};
+use crate::board::{Board, Firmware};
+use crate::scenarios::{self, check_report};
+
+/// Changes of the LED in the next so many microseconds, and its level at the end.
+fn led(board: &mut Board, time: u64) -> (usize, u64) {
+    board.state();
+    board.run(time);
+    let lit = board.state().lit;
+    (lit.len() - 1, lit[0])
+}
+
+/// A trial of each design: repeats, late outcomes, losses, close, a report whose MAC is right,
+/// erase; and what the LED shows meanwhile.
+#[test]
+fn whole_trial_with_report_and_led() {
+    for design in ["interim", "dp-conse"] {
+        let mut board = Board::boot(Firmware::Release, 1);
+        board.expect_hello("blank", "restart=power");
+        board.expect_image(&Firmware::Release.path());
+        assert_eq!(led(&mut board, 3_000_000).0, 6, "three heartbeats");
+        let plan = format!("design={design} features=3 patients=60 epsilon=2 scale=10");
+        board.begin(&plan);
+        let mut dice = Dice(7);
+        for k in 1..=60 {
+            let arm = board.assign(k, dice.roll(3));
+            if k % 20 == 1 {
+                board.run(50_000);
+                let shown = led(&mut board, 2_000_000);
+                let right = if arm == 0 { shown == (0, 1) } else { (7..=9).contains(&shown.0) };
+                assert!(right, "arm {arm}: {shown:?}");
+            }
+            assert_eq!(board.assign(k, dice.roll(3)), arm, "a repeat gives the stored arm");
+            if k > 5 {
+                let late = k - dice.roll(5);
+                let outcome = format!("OUTCOME {late} {}", k % 11);
+                let request = if dice.roll(8) == 0 { format!("LOST {late}") } else { outcome };
+                board.expect(&request, &format!("OK {late}"));
+            }
+        }
+        assert_eq!(board.status("assigned"), 60);
+        board.as_custodian("CLOSE");
+        check_report(&mut board, &plan);
+        assert!(board.request("HELLO").contains(" closed "));
+        board.as_custodian("ERASE");
+        assert!(board.request("HELLO").contains(" blank "));
+        assert_eq!(board.word("LATE_REPLIES"), 0);
+        assert_eq!(board.state().overruns, 0);
+    }
+}
+
+/// Flash full of noise is a fault: the LED flickers, and nobody is assigned.
+#[test]
+fn noise_on_flash_is_a_fault() {
+    let mut board = Board::boot(Firmware::Release, 2);
+    let mut dice = Dice(3);
+    board.store_journal(|| dice.roll(256) as u8);
+    board.power_up();
+    board.start();
+    assert!(board.request("HELLO").contains(" fault "));
+    assert!(board.request("ASSIGN 1 0").starts_with("ERR storage"));
+    let (changes, _) = led(&mut board, 1_000_000);
+    assert!((15..=18).contains(&changes), "{changes} changes of the LED");
+}
+
+/// A source of noise that is dead or stuck at power-up: only `HELLO` and `STATUS` are answered. One
+/// that dies later: nobody more is assigned.
+#[test]
+fn dead_noise_source_assigns_nobody() {
+    scenarios::dead_noise_source();
+}
+
+/// The chip's own tests of its noise fail now and then on a good source: it is asked again.
+#[test]
+fn failed_noise_is_collected_again() {
+    let mut board = Board::boot(Firmware::Release, 5);
+    board.set("noise_failures", 2);
+    board.power_up();
+    board.start();
+    board.begin("features=2 patients=100 epsilon=1");
+    for patient in 1..=60 {
+        board.assign(patient, 0);
+    }
+    assert_eq!(board.status("assigned"), 60);
+}
+
+/// At any turnaround from 0 to 500 ms no request needs a second sending: 300 patients. The flash is
+/// worn so little that the journal lasts for 10 million; afterwards a power cut loses nothing.
+#[test]
+fn no_request_is_sent_twice() {
+    // A page of the flash is good for 100,000 erases.
+    scenarios::turnarounds(300, 100_000);
+}
+
+/// Under load, with erases that take their real time, every reply leaves in the same slot whatever
+/// the features, arms and outcomes; also that to the request that finds a look due.
+#[test]
+fn reply_slots_do_not_depend_on_patients() {
+    scenarios::reply_slots(400_000.0, 800_000.0);
+}
+
+/// 1,024 patients wait; one more is refused. A power cut loses nobody.
+#[test]
+fn waiting_1024_survive_a_power_cut() {
+    const WAITING: u32 = 1024;
+    let mut board = Board::boot(Firmware::Release, 12);
+    board.begin("features=64 patients=10000 epsilon=1");
+    for k in 1..=WAITING {
+        board.assign(k, k % 64);
+    }
+    let full = board.request(&format!("ASSIGN {} 0", WAITING + 1));
+    assert!(full.starts_with("ERR full"), "{full}");
+    board.cut_at(7, false);
+    board.send(format!("{}\n", sealed("OUTCOME 1 1")).as_bytes(), 0);
+    assert!(board.try_line(1_000_000).is_err(), "the power fails");
+    board.power_up();
+    board.start();
+    assert_eq!(board.status("assigned"), WAITING);
+    assert!([WAITING, WAITING - 1].contains(&board.status("waiting")));
+    board.expect("OUTCOME 1 1", "OK 1");
+    assert_eq!(board.status("waiting"), WAITING - 1);
+}
