@@ -4,40 +4,14 @@
 //! A command is given to the program with `--help` behind it: clap then reads every option before
 //! it, refuses an unknown one, and runs nothing.
 
+#[path = "common/markdown.rs"]
+mod markdown;
+
+use markdown::{FOREIGN, commands, inline_code, shown, split};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// Programs that documents may name without being checked here.
-const FOREIGN: [&str; 23] = [
-    "apt",
-    "apt-get",
-    "cd",
-    "chmod",
-    "cp",
-    "cargo-fuzz",
-    "curl",
-    "dpkg",
-    "echo",
-    "git",
-    "man",
-    "mkdir",
-    "picocom",
-    "pip",
-    "printf",
-    "probe-rs",
-    "rustup",
-    "sha256sum",
-    "socat",
-    "ssh",
-    "sudo",
-    "tmux",
-    "wine",
-];
-
-/// Texts of the protocol that look like commands.
-const LITERALS: [&str; 2] = ["equipoise 2", "equipoise report 2"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -55,36 +29,10 @@ fn documents() -> Vec<(PathBuf, String)> {
     paths.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
 }
 
-/// The lines of code blocks (indented or fenced), and the other lines.
-fn split(text: &str) -> (Vec<&str>, Vec<&str>) {
-    let (mut code, mut prose) = (Vec::new(), Vec::new());
-    let mut fenced = false;
-    // An indented block begins behind an empty line; elsewhere the spaces continue a list item.
-    let mut may_begin = true;
-    for line in text.lines() {
-        if line.starts_with("```") {
-            fenced = !fenced;
-        } else if fenced || (may_begin && line.starts_with("    ")) {
-            code.push(line);
-        } else {
-            prose.push(line);
-            may_begin = line.trim().is_empty();
-        }
-    }
-    (code, prose)
-}
-
 /// The targets of `[text](target)` and `![text](target)`.
 fn links(prose: &str) -> Vec<&str> {
     let starts = prose.match_indices("](").map(|(at, found)| at + found.len());
     starts.filter_map(|start| prose[start..].split(')').next()).collect()
-}
-
-/// The text between single backticks, with line breaks as spaces.
-fn inline_code(prose: &str) -> Vec<String> {
-    let paragraphs = prose.split("\n\n");
-    let spans = paragraphs.flat_map(|text| text.split('`').skip(1).step_by(2));
-    spans.map(|span| span.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
 /// The anchor that a heading gets.
@@ -140,52 +88,6 @@ fn named_files_exist() {
     }
     assert!(missing.is_empty(), "files that are named but not there:\n{}", missing.join("\n"));
     assert!(checked > 10, "only {checked} paths were found");
-}
-
-/// The words of a shell line, one list a command: split at pipes, `&&`, `;` and `&`, without
-/// redirections, comments and settings of variables.
-fn commands(line: &str) -> Vec<Vec<String>> {
-    let (mut all, mut words, mut word) = (Vec::new(), Vec::new(), None::<String>);
-    let mut quote = None;
-    for c in line.chars().chain([' ', ';']) {
-        match (quote, c) {
-            (Some(open), c) if c == open => quote = None,
-            (Some(_), c) => word.get_or_insert_default().push(c),
-            (None, '\'' | '"') => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            (None, '#') if word.is_none() => break,
-            (None, ' ' | '|' | ';' | '&') => {
-                words.extend(word.take());
-                if c != ' ' {
-                    all.push(std::mem::take(&mut words));
-                }
-            }
-            (None, c) => word.get_or_insert_default().push(c),
-        }
-    }
-    all.push(words);
-    for words in &mut all {
-        if let Some(at) =
-            words.iter().position(|word| word.starts_with('>') || word.starts_with("2>"))
-        {
-            words.truncate(at);
-        }
-        // Brackets mark what may be left out.
-        for word in words.iter_mut().filter(|word| word.starts_with("[-") && word.ends_with(']')) {
-            *word = word.trim_matches(['[', ']']).to_owned();
-        }
-        let settings = words.iter().take_while(|word| is_setting(word)).count();
-        words.drain(..settings);
-    }
-    all.retain(|words| !words.is_empty());
-    all
-}
-
-fn is_setting(word: &str) -> bool {
-    let name = word.split_once('=').map(|(name, _)| name);
-    name.is_some_and(|name| name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
 }
 
 /// What is wrong with a command, if anything.
@@ -268,17 +170,7 @@ fn shown_commands_are_accepted() {
     let mut results: BTreeMap<Vec<String>, Option<String>> = BTreeMap::new();
     let mut wrong = Vec::new();
     for (path, text) in documents() {
-        let (code, prose) = split(&text);
-        let code = code.join("\n").replace("\\\n", " ");
-        let shown =
-            code.lines().map(str::trim).filter(|line| starts_a_command(line)).map(str::to_owned);
-        let inline = inline_code(&prose.join("\n"));
-        let inline = inline.into_iter().filter(|span| {
-            ["equipoise ", "cargo xtask ", "cargo test ", "cargo bench "]
-                .iter()
-                .any(|start| span.starts_with(start))
-        });
-        for line in shown.chain(inline).filter(|line| !LITERALS.contains(&line.as_str())) {
+        for line in shown(&text) {
             for words in commands(&line) {
                 let result =
                     results.entry(words.clone()).or_insert_with(|| problem(&words, &mut seen));
@@ -291,16 +183,6 @@ fn shown_commands_are_accepted() {
     assert!(wrong.is_empty(), "commands that do not work:\n{}", wrong.join("\n"));
     assert!(results.len() > 40, "only {} commands were found", results.len());
     assert!(seen.contains("equipoise") && seen.contains("cargo"));
-}
-
-/// Lines of code blocks that are something else: the device's line, file contents, diagrams.
-fn starts_a_command(line: &str) -> bool {
-    let words = line.split_whitespace().skip_while(|word| is_setting(word));
-    let first = words.take(1).collect::<String>();
-    let ours = ["equipoise", "equipoise.exe", "cargo", "python3", "sh", "bash"];
-    ours.contains(&first.as_str())
-        || FOREIGN.contains(&first.as_str())
-        || first.starts_with("examples/")
 }
 
 #[test]

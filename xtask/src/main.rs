@@ -9,14 +9,17 @@ mod dist;
 mod elf;
 mod image;
 mod lint;
+mod page;
 mod probe;
 mod search;
+mod steps;
 mod tools;
 mod windows;
 
 use board::{Board, Build, Profile};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
+use steps::STEPS;
 
 /// A command: its name, its options, what it does, and the function that does it.
 struct Task {
@@ -30,7 +33,7 @@ const TASKS: [Task; 18] = [
     Task {
         name: "setup",
         options: "",
-        help: "install compiler targets, QEMU, tmux and Chromium where they are missing",
+        help: "install compiler targets, QEMU, the Unicorn engine, tmux and Chromium where missing",
         run: |words| no_options(words).and_then(|()| setup()),
     },
     Task {
@@ -80,7 +83,7 @@ const TASKS: [Task; 18] = [
     Task {
         name: "test",
         options: "[--windows]",
-        help: "all gates: lint, sizes, host tests, emulated boards, terminal, page; --windows: wine",
+        help: "all gates and tests; --windows: the program under wine",
         run: |words| match words {
             [] => test(),
             ["--windows"] => windows::test(),
@@ -237,7 +240,8 @@ fn setup() -> Result<(), String> {
     tools::qemu()?;
     tools::terminal()?;
     tools::browser()?;
-    tools::axe().map(drop)
+    tools::axe()?;
+    tools::python().map(drop)
 }
 
 fn firmware(boards: &[Board]) -> Result<(), String> {
@@ -270,10 +274,10 @@ fn qemu() -> Result<(), String> {
 }
 
 fn test() -> Result<(), String> {
-    setup()?;
-    lint::lint()?;
-    firmware(&Board::ALL)?;
-    dist::reproduce()?;
+    for name in STEPS {
+        let step = TASKS.iter().find(|task| task.name == name).ok_or("no such step")?;
+        (step.run)(&[])?;
+    }
     run(cargo().args(["test", "--package", "xtask"]))?;
     run(&mut all_tests(&tools::compiler()?)?)
 }

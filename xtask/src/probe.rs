@@ -57,11 +57,16 @@ fn which_board() -> String {
     format!("which board? --board and one of {}", Board::NAMES)
 }
 
+/// Asked before anything is built: a build takes a minute.
+fn need_probe() -> Result<(), String> {
+    if tools::answers("probe-rs") { Ok(()) } else { Err(NO_PROBE.into()) }
+}
+
 /// Writes the image to the board and starts it.
 pub fn flash(words: &[&str]) -> Result<(), String> {
     let options = Options::parse(words, &["--erase-trial"])?;
-    let build = build(options.board)?;
-    if tools::answers("probe-rs") {
+    if need_probe().is_ok() {
+        let build = build(options.board)?;
         for arguments in flash_steps(options.board, &build.elf, options.erase_trial) {
             run(Command::new("probe-rs").args(arguments))?;
         }
@@ -70,6 +75,7 @@ pub fn flash(words: &[&str]) -> Result<(), String> {
     let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
     let drive = drives(&mounts, options.board.drive()).into_iter().next().ok_or(NO_WAY)?;
     say(&format!("probe-rs is missing; the board's drive is {}", drive.display()));
+    let build = build(options.board)?;
     let image = build.elf.with_extension(options.board.drive_image());
     copy_to_drive(&drive, options.board, &image, options.erase_trial)
 }
@@ -78,9 +84,7 @@ pub fn flash(words: &[&str]) -> Result<(), String> {
 pub fn lock(words: &[&str]) -> Result<(), String> {
     let options = Options::parse(words, &["--yes"])?;
     let (address, value) = options.board.lock_word().ok_or(NO_LOCK)?;
-    if !tools::answers("probe-rs") {
-        return Err(NO_PROBE.into());
-    }
+    need_probe()?;
     if !options.yes {
         print!(
             "This closes the debug port. It can only be opened again by erasing the whole chip, with \
@@ -103,10 +107,8 @@ pub fn lock(words: &[&str]) -> Result<(), String> {
 /// Compares the flash of the board with the image built from this tree.
 pub fn verify(words: &[&str]) -> Result<(), String> {
     let options = Options::parse(words, &[])?;
+    need_probe()?;
     let build = build(options.board)?;
-    if !tools::answers("probe-rs") {
-        return Err(NO_PROBE.into());
-    }
     run(Command::new("probe-rs").args(["verify", "--chip", options.board.chip()]).arg(&build.elf))?;
     say("the board holds the image of this tree");
     Ok(())
@@ -115,10 +117,8 @@ pub fn verify(words: &[&str]) -> Result<(), String> {
 /// Writes the image, starts it and shows its log until Ctrl-C.
 pub fn start(words: &[&str]) -> Result<(), String> {
     let options = Options::parse(words, &[])?;
+    need_probe()?;
     let build = build(options.board)?;
-    if !tools::answers("probe-rs") {
-        return Err(NO_PROBE.into());
-    }
     run(Command::new("probe-rs").args(["run", "--chip", options.board.chip()]).arg(&build.elf))
 }
 

@@ -1,9 +1,11 @@
 //! `cargo xtask test --windows`: the Windows program under wine, held against the Linux one.
 //!
-//! Commands whose result depends on a seed must print the same bytes on both systems. The others
-//! (keys, a device with its terminal, the demonstration) must end as they do on Linux.
+//! Commands whose result depends on a seed must print the same bytes on both systems, and the page
+//! of the browser and its server must answer the same. The demonstration, whose device throws its
+//! own coins, must say the same but for the numbers. The others (keys, a device with its terminal)
+//! must end as they do on Linux.
 
-use crate::{cargo, run, say, tools};
+use crate::{cargo, page, run, say, tools};
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -45,9 +47,11 @@ pub fn test() -> Result<(), String> {
     let (here, there) = (programs.linux(&refused)?, programs.windows(&refused)?);
     check(&refused, here.status.code() == there.status.code() && !there.status.success(), &there)?;
     programs.trial()?;
+    programs.page()?;
     let demo = ["demo", "--patients", "400", "--seed", "1"];
-    let done = programs.windows(&demo)?;
-    check(&demo, done.status.success() && !done.stdout.is_empty(), &done)?;
+    let (here, there) = (programs.linux(&demo)?, programs.windows(&demo)?);
+    let same = words(&text(&here.stdout)) == words(&text(&there.stdout));
+    check(&demo, same && here.status.success() && there.status.success(), &there)?;
     println!("the Windows program does what the Linux one does");
     Ok(())
 }
@@ -129,6 +133,25 @@ impl Programs {
         ask(&["close", "--yes"], &key, "closed")?;
         ask(&["report", "--trial", "trial.toml"], &key, "95 %")
     }
+
+    /// The page and the server's answers are the same on both systems.
+    fn page(&self) -> Result<(), String> {
+        let words = ["web", "--trial", "trial.toml", "--operator", "nurse", "--flash"];
+        let mut linux = Command::new(&self.linux);
+        let linux = linux.current_dir(&self.folder).args(words).arg("linux.flash");
+        let here = page::visit(linux).map_err(|why| format!("on Linux: {why}"))?;
+        let there = page::visit(self.under_wine().args(words).arg("windows.flash"))
+            .map_err(|why| format!("under wine: {why}"))?;
+        let there = there.replace("\r\n", "\n");
+        if let Some((a, b)) = here.lines().zip(there.lines()).find(|(a, b)| a != b) {
+            return Err(format!("`equipoise web` differs. On Linux:\n{a}\nunder wine:\n{b}"));
+        }
+        if here.lines().count() != there.lines().count() {
+            return Err("`equipoise web` answers more on one system than on the other".into());
+        }
+        say("under wine: equipoise web, page and a patient: as on Linux");
+        Ok(())
+    }
 }
 
 /// A device under wine; stopped when the test ends, however it ends.
@@ -172,6 +195,13 @@ fn text(bytes: &[u8]) -> String {
     str::from_utf8(bytes).unwrap_or("not UTF-8").replace("\r\n", "\n")
 }
 
+/// The words of each line, without numbers and charts.
+fn words(text: &str) -> Vec<Vec<&str>> {
+    let is_word =
+        |word: &&str| word.len() > 1 && word.chars().all(|c| c.is_ascii() && !c.is_ascii_digit());
+    text.lines().map(|line| line.split_whitespace().filter(is_word).collect()).collect()
+}
+
 fn check(words: &[&str], good: bool, done: &Output) -> Result<(), String> {
     let line = words.join(" ");
     if good {
@@ -185,6 +215,12 @@ fn check(words: &[&str], good: bool, done: &Output) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_and_charts_are_no_words() {
+        let text = "Trial 33ad. x ok\nhome  ··├──x──●┤· +0.1\n";
+        assert_eq!(words(text), [vec!["Trial", "ok"], vec!["home"]]);
+    }
 
     #[test]
     fn line_ends_are_those_of_linux() {

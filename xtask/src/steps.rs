@@ -1,0 +1,4 @@
+//! The commands with which `cargo xtask test` begins, before it runs the tests.
+
+/// Their names. A test holds the documents against them.
+pub const STEPS: [&str; 4] = ["setup", "lint", "sizes", "reproduce"];
