@@ -100,8 +100,8 @@ pub fn turnarounds(patients: u32, endurance: u64) {
 }
 
 /// Microseconds from the end of each request to its reply, in a trial whose public counts are
-/// always the same and whose features, outcomes and losses depend on `seed`. A reply that waited for
-/// a look takes longer than `look`.
+/// always the same and whose features, outcomes and losses depend on `seed`. A reply that waited
+/// for a look takes longer than `look`.
 fn reply_times(plan: &str, seed: u32, look: f64) -> Vec<f64> {
     let mut board = Board::boot(Firmware::Release, seed);
     board.begin(plan);

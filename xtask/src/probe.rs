@@ -1,9 +1,9 @@
 //! `cargo xtask flash | lock | verify | run`: the commands for a real board.
 //!
 //! With [probe-rs](https://probe.rs) only the pages of the image are written, so a running trial
-//! survives an update. Copying the hex file onto the drive of a micro:bit erases the whole chip, the
-//! trial included; so does `probe-rs erase`. Both need `--erase-trial`. Copying the UF2 file onto
-//! the drive of a Pico 2 keeps the trial.
+//! survives an update. Copying the hex file onto the drive of a micro:bit erases the whole chip,
+//! the trial included; so does `probe-rs erase`. Both need `--erase-trial`. Copying the UF2 file
+//! onto the drive of a Pico 2 keeps the trial.
 
 use crate::board::{Board, Build, Profile};
 use crate::{run, say, tools};
