@@ -1,6 +1,6 @@
 //! Whole trials at the speed of the wire, with the image that ships.
 
-use crate::bedside::{Bedside, Dice, sealed, tag};
+use crate::bedside::{Bedside, Dice, sealed};
 use crate::board::{Board, Firmware};
 use crate::scenarios::{self, check_report};
 use equipoise::board::display;
