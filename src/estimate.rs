@@ -33,6 +33,14 @@ impl Estimate {
         (self.middle + Z95 * self.deviation).clamp(-1.0, 1.0)
     }
 
+    /// The interval of this many standard deviations on either side, in [-1, 1].
+    #[cfg(feature = "host")]
+    #[must_use]
+    pub fn interval(&self, deviations: f64) -> (f64, f64) {
+        let end = |side: f64| (self.middle + side * deviations * self.deviation).clamp(-1.0, 1.0);
+        (end(-1.0), end(1.0))
+    }
+
     /// Whether the interval holds every effect there can be: the estimate says nothing.
     #[must_use]
     pub fn is_worthless(&self) -> bool {

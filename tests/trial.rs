@@ -2,6 +2,8 @@
 
 #[path = "trial/blocks.rs"]
 mod blocks;
+#[path = "trial/late.rs"]
+mod late;
 #[path = "trial/looks.rs"]
 mod looks;
 #[path = "trial/rules.rs"]

@@ -172,10 +172,14 @@ pub fn floors(instance: &Instance, scale: u16) -> [f64; 2] {
     roots.map(|root| (root / instance.p0.len() as f64).powi(2))
 }
 
-/// Theorem 1 of the paper: no design has regret * MSE / M below this for all instances with the gap
-/// of this one. The constant is that of its proof, 3 gap / 128 for outcomes of -1 and 1 (lemma 1.1
-/// with phi^2 = 3 gap / (32 regret), error at least phi^2 / 4), for outcomes of 0 and 1: errors are
-/// a quarter.
+/// Theorem 1 of the paper: for every design there are instances with the gap of this one on which
+/// regret * MSE / M is not below this.
+///
+/// The theorem states no constant; this is that of its proof. For outcomes of -1 and 1 and one
+/// feature, lemma 1.1 (the last line of its proof, with 8/3) and phi^2 = 3 gap / (32 regret) give
+/// error >= phi^2 / 4, so regret * error >= 3 gap / 128. Outcomes of 0 and 1 halve gap and regret
+/// and quarter the error: 3 gap / 512. Errors are the largest and regret is the sum over features,
+/// so with M features the bound is that of the mean gap, times M.
 #[must_use]
 pub fn theorem_1(instance: &Instance) -> f64 {
     let features = instance.p0.len() as f64;

@@ -27,6 +27,8 @@ mod error;
 #[cfg(feature = "host")]
 mod inspect;
 mod kits;
+#[cfg(feature = "host")]
+mod late;
 mod looks;
 mod parts;
 mod waiting;
@@ -36,6 +38,8 @@ pub use at_once::AtOnce;
 pub use dirty::Dirty;
 pub use error::TrialError;
 pub use kits::NoKit;
+#[cfg(feature = "host")]
+pub use late::{Answer, Late};
 pub use parts::{MAX_PART_BYTES, Part, STATE_VERSION};
 pub use waiting::{MAX_REPLACEMENTS, WAITING_BYTES};
 

@@ -23,7 +23,7 @@ use crate::host::planner::search::probit;
 use crate::plan::Plan;
 
 /// The two-sided level of all intervals together.
-const LEVEL: f64 = 0.05;
+pub(super) const LEVEL: f64 = 0.05;
 
 /// What the trial file says about several reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,6 +23,7 @@ use crate::prelude::*;
 
 use super::planner::search::probit;
 use crate::host::normality::normal;
+use crate::plan::Plan;
 use integral::Walk;
 
 /// A kind of boundary.
@@ -80,6 +81,13 @@ impl Kind {
             values.push(value);
         }
         values
+    }
+
+    /// The critical values of a plan's reports and its close, at the level of 5 %.
+    #[must_use]
+    pub fn of_plan(self, plan: &Plan) -> Vec<f64> {
+        let looks = adjusted::Looks::new(plan, 0, Some(plan.patients()));
+        self.critical(adjusted::LEVEL, &looks.fractions, true)
     }
 
     /// The constant C of the classical boundary with `looks` equally spaced looks.

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::error::CliError;
-use super::values::{arrivals, ratio, share};
+use super::values::{arrivals, boundary, ratio, share};
 use crate::host::boundaries::Kind;
 use crate::host::dossier::{self, Dossier};
 use crate::host::output::{check_file, say, write_file};
@@ -154,11 +154,6 @@ fn board() -> impl TypedValueParser<Value = Board> {
         .map(move |name| named(name).unwrap_or(Board::V1))
 }
 
-fn boundary() -> impl TypedValueParser<Value = Kind> {
-    PossibleValuesParser::new(Kind::ALL.map(Kind::name))
-        .map(|name| Kind::parse(&name).unwrap_or(Kind::OBrienFleming))
-}
-
 fn design() -> impl TypedValueParser<Value = Design> {
     let names = [Design::Interim, Design::Uniform].map(Design::name);
     PossibleValuesParser::new(names)
@@ -263,6 +258,7 @@ impl PlannerArgs {
         base.world.arrivals = self.arrivals.clone();
         base.world.delay = delay;
         base.world.lost = self.lost;
+        base.boundary = self.boundary;
         base.check().map(|()| base)
     }
 

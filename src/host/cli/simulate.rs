@@ -10,7 +10,8 @@ use std::io::IsTerminal;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::error::CliError;
-use super::values::{Choosers, Rates, arrivals, finite, instance, ratio, read};
+use super::values::{Choosers, Rates, arrivals, boundary, finite, instance, ratio, read};
+use crate::host::boundaries::Kind;
 use crate::host::output::{self, say};
 use crate::host::scenarios::{self, Cell};
 use crate::host::simulate::assumption::{counts, verdict};
@@ -48,6 +49,10 @@ pub struct PlanArgs {
     /// Planned reports in the second half, 0..=8
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_REPORTS)))]
     reports: u8,
+    /// With --reports: intervals valid at all reports together, obrien-fleming or pocock; they
+    /// exclude 0 if one at any report does
+    #[arg(long, value_name = "KIND", value_parser = boundary(), requires = "reports")]
+    boundary: Option<Kind>,
 }
 
 impl PlanArgs {
@@ -124,9 +129,10 @@ impl WorldArgs {
     /// # Errors
     /// The first value that is not allowed.
     pub fn scenario(&self, plan: &PlanArgs, chooser: Chooser) -> Result<Scenario, SimulateError> {
+        let boundary = plan.boundary;
         let plan = plan.plan(chooser.design)?;
         let (policy, world) = (chooser.policy, self.world(plan.features()));
-        let scenario = Scenario { plan, policy, world, runs: self.runs, seed: self.seed };
+        let scenario = Scenario { plan, policy, boundary, world, runs: self.runs, seed: self.seed };
         scenario.check().map(|()| scenario)
     }
 

@@ -4,6 +4,9 @@ use crate::prelude::*;
 use std::io::Read;
 use std::ops::RangeInclusive;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use crate::host::boundaries::Kind;
 use crate::host::simulate::{Arrivals, Chooser, Instance, SimulateError};
 use crate::plan::{NotARatio, Ratio};
 
@@ -82,4 +85,10 @@ pub fn read(path: &str) -> Result<String, SimulateError> {
         std::fs::read_to_string(path)
     };
     read.map_err(|error| SimulateError::File(path.into(), error.to_string()))
+}
+
+/// The kinds of boundary.
+pub fn boundary() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::name))
+        .map(|name| Kind::parse(&name).unwrap_or(Kind::OBrienFleming))
 }

@@ -4,7 +4,9 @@
 //! The page is a single HTML file without script that loads nothing; pictures are inline SVG. It
 //! prints on A4.
 
+mod html;
 mod page;
+mod results;
 mod study;
 
 use crate::prelude::*;

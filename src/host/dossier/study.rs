@@ -5,6 +5,7 @@ use crate::prelude::*;
 use crate::host::chart::{Axis, Chart, Look, Point, Series};
 use crate::host::planner::compare::choices;
 use crate::host::planner::search::Effort;
+use crate::host::planner::trial_file::keys;
 use crate::host::planner::{Candidate, Choice, Question, fresh};
 use crate::host::scenarios::{self, Cell};
 use crate::host::simulate::{Scenario, SimulateError, Summary};
@@ -41,10 +42,11 @@ fn grid(question: &Question, found: &Candidate) -> Result<String, SimulateError>
     let drift = f64::min(0.1, (1.0 - most) / 2.0).max(0.0);
     let late = (plan.patients() / 20).clamp(1, 4000).max(world.delay.to);
     let [lost0, lost1] = world.lost.0;
+    let boundary =
+        scenario.boundary.map_or(String::new(), |kind| format!("boundary = \"{}\"\n", kind.name()));
     Ok(format!(
         "designs = [\"{}\", \"uniform\", \"fixed\"]\neffects = {effects:?}\nruns = {RUNS}\nseed = {}\n\n\
-         [plan]\nfeatures = {}\npatients = {}\nscale = {}\nalpha = \"{}\"\nepsilon = \"{}\"\n\
-         beta = \"{}\"\nreports = {}\n\n\
+         [plan]\n{}{boundary}\n\
          [world]\nbaseline = {baseline}\neffect = {effect}\narrivals = \"{}\"\ndelay = \"{}\"\n\
          lost = \"{lost0},{lost1}\"\n\n\
          [[scenario]]\nname = \"as planned\"\n\n\
@@ -55,13 +57,7 @@ fn grid(question: &Question, found: &Candidate) -> Result<String, SimulateError>
          [[scenario]]\nname = \"uneven arrivals\"\narrivals = \"zipf\"\n",
         if plan.design().name() == "uniform" { "interim" } else { plan.design().name() },
         fresh(scenario.seed),
-        plan.features(),
-        plan.patients(),
-        plan.scale(),
-        plan.alpha(),
-        plan.epsilon(),
-        plan.beta(),
-        plan.reports(),
+        keys(plan),
         world.arrivals,
         world.delay,
         (lost0 + 0.1).min(1.0),

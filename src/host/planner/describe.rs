@@ -7,6 +7,7 @@ use super::compare::{Column, Comparison, Yardstick};
 use super::search::Effort;
 use super::verdict::{advice, percent};
 use super::{Candidate, Question, Target, fresh};
+use crate::host::boundaries::Kind;
 use crate::host::simulate::{Figure, SimulateError, Summary};
 
 /// The rows of the table: a name and what stands in a column.
@@ -88,6 +89,17 @@ pub fn headline(question: &Question, found: &Candidate) -> String {
     format!("{}: {searched}, epsilon {}, alpha {}", choice.design, choice.epsilon, choice.alpha)
 }
 
+/// What power, coverage and width mean with a boundary.
+#[must_use]
+pub fn of_boundary(kind: Kind) -> String {
+    format!(
+        "Intervals are valid at all reports together ({}): one excludes 0 if it does at any report \
+         or at the close, holds the effect if it does at all of them, and its width is that at the \
+         close. The fixed trial without privacy has no report but the last.",
+        kind.name()
+    )
+}
+
 /// The command that simulates the figures again.
 ///
 /// # Errors
@@ -95,9 +107,11 @@ pub fn headline(question: &Question, found: &Candidate) -> String {
 pub fn reproduce(question: &Question, found: &Candidate) -> Result<String, SimulateError> {
     let scenario = question.scenario(&found.choice, Effort::Fine)?;
     let (plan, world) = (&scenario.plan, &scenario.world);
+    let boundary =
+        scenario.boundary.map_or(String::new(), |kind| format!(" --boundary {}", kind.name()));
     Ok(format!(
         "equipoise simulate --design {},uniform,fixed --features {} --patients {} --epsilon {} \
-         --alpha {} --beta {} --scale {} --reports {} --p0 {} --p1 {} --drift {} --arrivals {} \
+         --alpha {} --beta {} --scale {} --reports {}{boundary} --p0 {} --p1 {} --drift {} --arrivals {} \
          --delay {} --lost {},{} --runs {} --seed {}",
         plan.design(),
         plan.features(),
@@ -145,6 +159,9 @@ pub fn describe(
         text.push('\n');
     }
     let _ = writeln!(text, "\n{}", advice(comparison));
+    if let Some(kind) = question.base.boundary {
+        let _ = writeln!(text, "\n{}", of_boundary(kind));
+    }
     let _ = writeln!(
         text,
         "\n+- is one standard error; the figures come from {} fresh trials each. Again:\n{}",

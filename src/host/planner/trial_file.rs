@@ -33,23 +33,32 @@ impl Words {
         let features = if self.features.is_empty() { &numbers } else { &self.features };
         let labels = if plan.scale() == 1 { "labels = [\"no\", \"yes\"]\n" } else { "" };
         let text = format!(
-            "title = {}\narms = [{}]\nfeatures = [{}]\n\n[plan]\ndesign = \"{}\"\nfeatures = {}\n\
-             patients = {}\nscale = {}\nalpha = \"{}\"\nepsilon = \"{}\"\nbeta = \"{}\"\n\
-             reports = {}\n{}\n[outcome]\nquestion = {}\n{labels}",
+            "title = {}\narms = [{}]\nfeatures = [{}]\n\n[plan]\ndesign = \"{}\"\n{}{}\n\
+             [outcome]\nquestion = {}\n{labels}",
             quoted(&self.title),
             list(&self.arms),
             list(features),
             plan.design(),
-            plan.features(),
-            plan.patients(),
-            plan.scale(),
-            plan.alpha(),
-            plan.epsilon(),
-            plan.beta(),
-            plan.reports(),
+            keys(plan),
             self.more,
             quoted(&self.question),
         );
         TrialFile::parse(name, &text).map(|_| text)
     }
+}
+
+/// The keys of a plan, but for its design, as lines of a file.
+#[must_use]
+pub fn keys(plan: &Plan) -> String {
+    format!(
+        "features = {}\npatients = {}\nscale = {}\nalpha = \"{}\"\nepsilon = \"{}\"\n\
+         beta = \"{}\"\nreports = {}\n",
+        plan.features(),
+        plan.patients(),
+        plan.scale(),
+        plan.alpha(),
+        plan.epsilon(),
+        plan.beta(),
+        plan.reports(),
+    )
 }

@@ -10,6 +10,7 @@
 use crate::prelude::*;
 
 use super::compare::{Comparison, Yardstick};
+use super::find::{ALPHAS, EPSILONS, ratio};
 use super::{Candidate, Choice, Question, Wish};
 use crate::host::simulate::SimulateError;
 use crate::plan::Design;
@@ -86,15 +87,15 @@ pub fn out_of_reach(question: &Question) -> Result<String, SimulateError> {
     };
     let epsilon = match question.given.epsilon {
         Some(epsilon) => epsilon,
-        None => super::ratio(super::EPSILONS[super::EPSILONS.len() - 1]),
+        None => ratio(EPSILONS[EPSILONS.len() - 1]),
     };
     let choice = Choice { epsilon, ..start };
     let mut text = format!("don't: out of reach. With {} patients and", choice.patients);
     text += &format!(" epsilon {epsilon}: ");
     text += &match question.given.alpha {
         Some(_) => figures(&choice)?,
-        None => [super::ALPHAS[0], super::ALPHAS[super::ALPHAS.len() - 1]]
-            .map(|alpha| figures(&Choice { alpha: super::ratio(alpha), ..choice }))
+        None => [ALPHAS[0], ALPHAS[ALPHAS.len() - 1]]
+            .map(|alpha| figures(&Choice { alpha: ratio(alpha), ..choice }))
             .into_iter()
             .collect::<Result<Vec<_>, _>>()?
             .join("; "),

@@ -6,6 +6,7 @@
 //! | `effects` | which effects: `no-effect`, `planned`, `half`, `reversed`, `one-against` | all of them |
 //! | `runs`, `seed` | trials of a scenario, and where their randomness comes from | 1000, 1 |
 //! | `[plan]` | the keys of [`crate::plan`], but for `design` | |
+//! | `[plan]` `boundary` | with `reports`: `obrien-fleming` or `pocock` | `none` |
 //! | `[world]` `baseline` | mean outcome (0 to 1) under arm 0, of all features | required |
 //! | `[world]` `effect` | what arm 1 adds to it as planned | required |
 //! | `[world]` `arrivals`, `delay`, `lost`, `drift` | as the options of `simulate` | `uniform`, 0, 0, 0 |
@@ -22,6 +23,7 @@ pub mod table;
 
 use crate::prelude::*;
 
+use super::boundaries::Kind;
 use super::simulate::{Arrivals, Chooser, Delay, Instance, Lost, Scenario, SimulateError, World};
 use crate::plan::Plan;
 
@@ -90,6 +92,8 @@ pub struct Cell {
 
 const PLAN_KEYS: [&str; 8] =
     ["features", "patients", "scale", "alpha", "epsilon", "beta", "reports", "close"];
+/// The key of `[plan]` that the device does not know: the boundary is the terminal's.
+const BOUNDARY: &str = "boundary";
 const WORLD_KEYS: [&str; 6] = ["baseline", "effect", "arrivals", "delay", "lost", "drift"];
 
 fn refused(text: impl Into<String>) -> SimulateError {
@@ -170,7 +174,11 @@ fn grid(file: &File) -> Result<Vec<Cell>, SimulateError> {
         None => Effect::ALL.to_vec(),
         Some(names) => names.iter().map(|name| effect(name)).collect::<Result<_, _>>()?,
     };
-    let base: Vec<Axis> = [axes(&file.plan, &PLAN_KEYS)?, axes(&file.world, &WORLD_KEYS)?].concat();
+    let base: Vec<Axis> = [
+        axes(&file.plan, &[&PLAN_KEYS[..], &[BOUNDARY]].concat())?,
+        axes(&file.world, &WORLD_KEYS)?,
+    ]
+    .concat();
     let named = match &file.scenario[..] {
         [] => vec![("base".to_owned(), base)],
         list => list.iter().map(|table| changed(&base, table)).collect::<Result<_, _>>()?,
@@ -210,7 +218,7 @@ fn changed(base: &[Axis], table: &toml::Table) -> Result<(String, Vec<Axis>), Si
         _ => return Err(refused("a [[scenario]] without a name, allowed name = \"..\"")),
     };
     let mut all = base.to_vec();
-    for (key, values) in axes(&table, &[&PLAN_KEYS[..], &WORLD_KEYS[..]].concat())? {
+    for (key, values) in axes(&table, &[&PLAN_KEYS[..], &[BOUNDARY], &WORLD_KEYS[..]].concat())? {
         match all.iter_mut().find(|(known, _)| *known == key) {
             Some(known) => known.1 = values,
             None => all.push((key, values)),
@@ -246,7 +254,14 @@ fn scenario(
         lost: Lost::parse(of("lost").unwrap_or("0"))?,
     };
     let (runs, seed) = (file.runs.unwrap_or(1000), file.seed.unwrap_or(1));
-    let scenario = Scenario { plan, policy: chooser.policy, world, runs, seed };
+    let boundary =
+        match of(BOUNDARY) {
+            None | Some("none") => None,
+            Some(name) => Some(Kind::parse(name).ok_or_else(|| {
+                SimulateError::value(BOUNDARY, name, "none obrien-fleming pocock")
+            })?),
+        };
+    let scenario = Scenario { plan, policy: chooser.policy, boundary, world, runs, seed };
     scenario.check().map(|()| scenario)
 }
 
@@ -273,6 +288,21 @@ mod tests {
         assert_eq!(names, ["late", "late", "late", "late", "lost", "lost"]);
         assert_eq!(cells[1].scenario.world.delay, Delay::fixed(20));
         assert_eq!(cells[4].scenario.world.lost, Lost([0.0, 0.2]));
+    }
+
+    #[test]
+    fn a_boundary_is_a_key_of_the_plan() {
+        let with = |line: &str| parse("f", &FILE.replacen("features = 2", line, 1));
+        let cells = with("features = 2\nreports = 2\nboundary = [\"none\", \"pocock\"]").unwrap();
+        let kinds: Vec<_> = cells.iter().step_by(15).map(|cell| cell.scenario.boundary).collect();
+        assert_eq!(kinds, [None, None, Some(Kind::Pocock), Some(Kind::Pocock)]);
+        for (lines, why) in [
+            ("features = 2\nboundary = \"pocock\"", "boundary=pocock allowed with interim"),
+            ("features = 2\nboundary = \"x\"", "boundary=x allowed none obrien-fleming pocock"),
+        ] {
+            let error = with(lines).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
     }
 
     #[test]

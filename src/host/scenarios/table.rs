@@ -6,7 +6,7 @@
 //! | `scenario`, `name`, `effects` | number of the scenario, its name, and which effect |
 //! | `design` | who chooses the arms |
 //! | `level`, `feature` | `feature` with its number, or `overall` |
-//! | `features` to `reports` | the plan, a column a key; ratios as decimals |
+//! | `features` to `boundary` | the plan, a column a key; ratios as decimals |
 //! | `p0`, `p1`, `effect` | mean outcomes and true effect of the feature; means over features for `overall` |
 //! | `arrivals` to `drift`, `runs`, `seed` | the world and the simulation |
 //! | `n` | mean patients of the feature, or of the trial |
@@ -80,6 +80,7 @@ fn setting(cell: &Cell) -> Row {
         ("epsilon", Value::Number(plan.epsilon().to_f64())),
         ("beta", Value::Number(plan.beta().to_f64())),
         ("reports", whole(plan.reports().into())),
+        ("boundary", scenario.boundary.map_or(Value::None, |kind| text(&kind.name()))),
         ("arrivals", text(&world.arrivals)),
         ("delay_from", whole(world.delay.from)),
         ("delay_to", whole(world.delay.to)),

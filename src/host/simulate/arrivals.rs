@@ -212,6 +212,7 @@ impl Features {
     }
 
     /// The feature of patient number `patient` (from 1).
+    #[inline(always)]
     pub fn draw(&self, patient: u32, word: u32) -> u8 {
         let before = patient.wrapping_sub(1);
         match self {

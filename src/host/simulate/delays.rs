@@ -55,6 +55,7 @@ impl Delay {
     }
 
     /// The delay of one outcome.
+    #[inline]
     pub(super) fn draw(self, word: u32) -> u32 {
         let span = u64::from(self.to - self.from) + 1;
         self.from + ((u64::from(word) * span) >> 32) as u32
@@ -104,8 +105,8 @@ impl Lost {
         self == Self::NONE
     }
 
-    /// Whether the outcome of a patient of this arm is lost.
-    pub(super) fn draw(self, arm: Arm, word: u32) -> bool {
-        f64::from(word) < arm.of(self.0) * ONE
+    /// The outcome of a patient of this arm is lost if a draw of 32 bits is below.
+    pub(super) fn threshold(self, arm: Arm) -> u64 {
+        (arm.of(self.0) * ONE).ceil() as u64
     }
 }

@@ -15,14 +15,15 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 use super::arrivals::Features;
 use super::comparators::Comparison;
 use super::instance::Outcomes;
-use super::statistics::{FeatureRun, Run};
+use super::statistics::{FeatureRun, Report, Run};
+use super::watch::Watch;
 use super::{Delay, Lost, Policy, Scenario};
 use crate::chance::Sampler;
 use crate::design::Arm;
 use crate::design::schedule::next_look;
-use crate::estimate::Estimate;
+use crate::estimate::{Estimate, Z95};
 use crate::plan::{MAX_FEATURES, Plan};
-use crate::trial::{AtOnce, Trial, TrialError};
+use crate::trial::{AtOnce, Late, Trial, TrialError};
 
 /// Who chooses the arms of one trial.
 pub trait Player {
@@ -33,12 +34,25 @@ pub trait Player {
     /// Takes patients whose outcome comes at once, number `next` and more, of `n`; returns the last
     /// one's number. No arm is dropped before the last one.
     fn at_once(&mut self, next: u32, n: u32, patients: &mut impl AtOnce) -> u32;
+    /// The first patient whose assignment may come after outcomes that matter; those before can be
+    /// taken by [`Self::late`].
+    fn calm_until(&mut self) -> u32 {
+        0
+    }
+    /// Takes patients up to the one before [`Self::calm_until`]; returns the last one's number.
+    fn late(&mut self, _: &mut impl Late) -> u32 {
+        0
+    }
     /// No more patients and no more outcomes.
     fn close(&mut self);
     /// A count that changes whenever many features may change at once.
     fn looks(&self) -> u8;
     /// The estimate of a feature.
     fn estimate(&self, feature: u8) -> Option<Estimate>;
+    /// The estimates of all features at each report before the last, if they are kept.
+    fn reports(&mut self) -> Vec<Vec<Option<Estimate>>> {
+        Vec::new()
+    }
     /// The arm dropped in a feature, or against which it settled before half.
     fn dropped(&self, feature: u8) -> Option<Arm>;
     /// The count of resolved patients at which the first feature settled, if that was before half.
@@ -59,6 +73,9 @@ struct Core<const U: usize> {
     /// at which one did.
     trailing: [Option<Arm>; MAX_FEATURES as usize],
     settled_at: Option<u32>,
+    /// Whether the estimates of reports are kept, and those so far.
+    keeps_reports: bool,
+    reports: Vec<Vec<Option<Estimate>>>,
 }
 
 /// Room for waiting patients: as many as the board has where outcomes come at once, more where they
@@ -69,7 +86,7 @@ const LATEST: usize = 16_384;
 const _: () = assert!(super::delays::MAX_DELAY + 1 < LATEST as u32);
 
 impl<const U: usize> Core<U> {
-    fn new(plan: Plan, coins: Xoshiro256PlusPlus) -> Self {
+    fn new(plan: Plan, coins: Xoshiro256PlusPlus, keeps_reports: bool) -> Self {
         match Trial::new(plan) {
             Ok(trial) => {
                 let planned = (0..).map_while(|done| next_look(&plan, done));
@@ -80,6 +97,8 @@ impl<const U: usize> Core<U> {
                     early_looks: planned.filter(|count| *count < plan.half()).count() as u8,
                     trailing: [None; MAX_FEATURES as usize],
                     settled_at: None,
+                    keeps_reports,
+                    reports: Vec::new(),
                 }
             }
             Err(error) => Self::impossible(error),
@@ -97,6 +116,12 @@ impl<const U: usize> Core<U> {
     #[cold]
     fn note(&mut self) {
         self.looks = self.trial.looks();
+        let plan = self.trial.plan();
+        let count = next_look(plan, self.looks - 1);
+        if self.keeps_reports && count.is_some_and(|count| count > plan.half()) {
+            let each = (0..plan.features()).map(|feature| self.trial.estimate(feature));
+            self.reports.push(each.collect());
+        }
         if self.looks > self.early_looks {
             return;
         }
@@ -104,7 +129,7 @@ impl<const U: usize> Core<U> {
             *trailing = self.trial.leading(feature).map(Arm::other);
         }
         if self.settled_at.is_none() && self.trailing.iter().any(Option::is_some) {
-            self.settled_at = next_look(self.trial.plan(), self.looks - 1);
+            self.settled_at = count;
         }
     }
 
@@ -148,6 +173,19 @@ impl<const U: usize> Player for Core<U> {
         }
     }
 
+    fn calm_until(&mut self) -> u32 {
+        let patient = self.trial.calm_until(&mut self.chance);
+        self.watch();
+        patient
+    }
+
+    fn late(&mut self, patients: &mut impl Late) -> u32 {
+        match self.trial.late(patients, &mut self.chance) {
+            Ok(()) => self.trial.assigned(),
+            Err(error) => Self::impossible(error),
+        }
+    }
+
     fn close(&mut self) {
         self.trial.close(&mut self.chance);
     }
@@ -169,25 +207,22 @@ impl<const U: usize> Player for Core<U> {
     fn settled_at(&self) -> Option<u32> {
         self.settled_at
     }
-}
 
-/// An outcome on its way.
-#[derive(Clone, Copy, Debug)]
-struct Pending {
-    patient: u32,
-    feature: u8,
-    arm: Arm,
-    y: Option<u16>,
+    fn reports(&mut self) -> Vec<Vec<Option<Estimate>>> {
+        core::mem::take(&mut self.reports)
+    }
 }
 
 /// Everything that the runs of a scenario share.
 pub(super) struct Stage {
-    plan: Plan,
+    pub(super) plan: Plan,
     policy: Policy,
-    features: Features,
-    outcomes: Outcomes,
-    delay: Delay,
-    lost: Lost,
+    pub(super) features: Features,
+    pub(super) outcomes: Outcomes,
+    pub(super) delay: Delay,
+    pub(super) lost: Lost,
+    /// Critical values at the reports and at the close.
+    critical: Vec<f64>,
     seed: u64,
 }
 
@@ -212,6 +247,10 @@ impl Stage {
             outcomes: Outcomes::new(&world.instance, plan.scale(), plan.patients()),
             delay: world.delay,
             lost: world.lost,
+            critical: match (scenario.boundary, scenario.policy) {
+                (Some(kind), Policy::Core) => kind.of_plan(&plan),
+                _ => vec![Z95],
+            },
             seed: scenario.seed,
         }
     }
@@ -220,6 +259,7 @@ impl Stage {
     pub fn play(&self, run: u32) -> Run {
         let coins = stream(self.seed, run, COINS);
         let world = stream(self.seed, run, WORLD);
+        let (plan, reports) = (self.plan, self.critical.len() > 1);
         let plain = self.outcomes.is_plain() && self.delay == Delay::NONE && self.lost.is_none();
         match self.policy {
             Policy::Comparator(rule) => {
@@ -227,22 +267,30 @@ impl Stage {
                     Comparison::new(rule, &self.plan, coins, stream(self.seed, run, DRAWS));
                 if plain { self.at_once(player, world) } else { self.by_calendar(player, world) }
             }
-            Policy::Core if plain => self.at_once(Core::<BOARD>::new(self.plan, coins), world),
+            Policy::Core if plain => self.at_once(Core::<BOARD>::new(plan, coins, reports), world),
             Policy::Core if self.delay.to + 1 < LATE as u32 => {
-                self.by_calendar(Core::<LATE>::new(self.plan, coins), world)
+                self.by_calendar(Core::<LATE>::new(plan, coins, reports), world)
             }
-            Policy::Core => self.by_calendar(Core::<LATEST>::new(self.plan, coins), world),
+            Policy::Core => self.by_calendar(Core::<LATEST>::new(plan, coins, reports), world),
         }
     }
 
     /// Closes the trial and takes down how it ended.
-    fn end<P: Player>(&self, mut player: P, watch: &Watch) -> Run {
+    pub(super) fn end<P: Player>(&self, mut player: P, watch: &Watch) -> Run {
         player.close();
         let features = (0..self.plan.features()).zip(watch.patients).map(|(j, patients)| {
             FeatureRun { patients, estimate: player.estimate(j), dropped: player.dropped(j) }
         });
         let features = features.collect();
-        Run { features, first_drop: player.settled_at().or(watch.first_drop) }
+        let reports = player.reports().into_iter().zip(&self.critical);
+        let reports =
+            reports.map(|(estimates, critical)| Report { estimates, critical: *critical });
+        Run {
+            features,
+            first_drop: player.settled_at().or(watch.first_drop),
+            reports: reports.collect(),
+            critical: self.critical.last().copied().unwrap_or(Z95),
+        }
     }
 
     /// Yes/no outcomes that come before the next patient.
@@ -275,41 +323,6 @@ impl Stage {
             watch.dropped(taken, patients.feature, &player);
         }
         watch.patients = patients.features.map(|arms| arms.map(|arm| arm.patients));
-        self.end(player, &watch)
-    }
-
-    /// The general case.
-    fn by_calendar<P: Player>(&self, mut player: P, mut world: Xoshiro256PlusPlus) -> Run {
-        let mut watch = Watch::default();
-        let days = self.delay.to as usize + 1;
-        // Slot t holds what falls due before patient t+1, modulo the longest delay.
-        let mut calendar: Vec<Vec<Pending>> = vec![Vec::new(); days];
-        let n = self.plan.patients();
-        for patient in 1..=n.saturating_add(self.delay.to) {
-            if patient <= n {
-                let word = world.next_u64();
-                let feature = self.features.draw(patient, word as u32);
-                let arm = player.assign(feature);
-                watch.assigned(feature, arm);
-                watch.dropped(patient - 1, feature, &player);
-                let high = (word >> 32) as u32;
-                let draws = world.next_u64();
-                let y = self.outcomes.draw(patient, feature, arm, [high, draws as u32]);
-                let lost = !self.lost.is_none() && self.lost.draw(arm, (draws >> 32) as u32);
-                let late = if self.delay.to == 0 { 0 } else { self.delay.draw(world.next_u32()) };
-                let due = (patient as usize + late as usize) % days;
-                if let Some(day) = calendar.get_mut(due) {
-                    day.push(Pending { patient, feature, arm, y: (!lost).then_some(y) });
-                }
-            }
-            if let Some(day) = calendar.get_mut(patient as usize % days) {
-                for pending in day.drain(..) {
-                    let Pending { patient: of, feature, arm, y } = pending;
-                    player.outcome(of, feature, arm, y);
-                    watch.dropped(patient.min(n), feature, &player);
-                }
-            }
-        }
         self.end(player, &watch)
     }
 }
@@ -347,43 +360,5 @@ impl<F: Fn(u32, u32) -> u8> AtOnce for Plain<F> {
         let arm = arm.of_mut(&mut self.features[usize::from(self.feature % MAX_FEATURES)]);
         arm.patients += 1;
         self.draw < arm.threshold
-    }
-}
-
-/// What a run is watched for.
-struct Watch {
-    patients: [[u32; 2]; MAX_FEATURES as usize],
-    looks: u8,
-    first_drop: Option<u32>,
-}
-
-impl Default for Watch {
-    fn default() -> Self {
-        Self { patients: [[0; 2]; MAX_FEATURES as usize], looks: 0, first_drop: None }
-    }
-}
-
-impl Watch {
-    #[inline(always)]
-    fn assigned(&mut self, feature: u8, arm: Arm) {
-        if let Some(patients) = self.patients.get_mut(usize::from(feature)) {
-            *arm.of_mut(patients) += 1;
-        }
-    }
-
-    /// Looks for the first drop, after `assigned` patients and something that may have dropped an
-    /// arm of `feature`.
-    #[inline(always)]
-    fn dropped<P: Player>(&mut self, assigned: u32, feature: u8, player: &P) {
-        if self.first_drop.is_some() {
-            return;
-        }
-        if player.dropped(feature).is_some() {
-            self.first_drop = Some(assigned);
-        } else if player.looks() != self.looks {
-            self.looks = player.looks();
-            let any = (0..MAX_FEATURES).any(|feature| player.dropped(feature).is_some());
-            self.first_drop = any.then_some(assigned);
-        }
     }
 }

@@ -137,18 +137,47 @@ impl Outcomes {
         self.rates.get(usize::from(feature)).map_or(0, |rates| arm.of(*rates))
     }
 
-    /// The outcome of patient number `patient` (from 1) from two 32-bit draws.
-    pub fn draw(&self, patient: u32, feature: u8, arm: Arm, [x, up]: [u32; 2]) -> u16 {
+    /// Whether the rates change from patient to patient.
+    pub fn drifts(&self) -> bool {
+        self.slope != 0
+    }
+
+    /// The law of the outcome of patient number `patient` (from 1).
+    pub fn law(&self, patient: u32, feature: u8, arm: Arm) -> Law {
         const UNITS: u64 = 1 << 32;
         let moved = (self.slope * i128::from(patient.saturating_sub(1))) >> 32;
         let p =
             (i128::from(self.threshold(feature, arm)) + moved).clamp(0, i128::from(UNITS)) as u64;
         let low = p <= UNITS / 2;
         let side = if low { p } else { UNITS - p };
-        // w < 2^32 (Y+1) < 2^49 and x < 2^32, so the product fits 128 bits; y' is at most Y.
+        // w < 2^32 (Y+1) < 2^49.
         let width = 2 * side * u64::from(self.scale);
-        let point = (u128::from(width) * u128::from(x)) >> 32;
-        let steps = ((point as u64 + u64::from(up)) >> 32) as u16;
-        if low { steps } else { self.scale - steps }
+        if low {
+            Law { width, from: 0, sign: 1 }
+        } else {
+            Law { width, from: self.scale.into(), sign: -1 }
+        }
+    }
+}
+
+/// The law of one outcome: `from` plus or minus steps that are uniform on [0, width], rounded at
+/// random.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Law {
+    /// In units of 2^-32.
+    width: u64,
+    from: i32,
+    sign: i32,
+}
+
+impl Law {
+    /// An outcome from two 32-bit draws. Without a branch: which side an arm is on is as random as
+    /// the arm.
+    #[inline(always)]
+    pub fn draw(self, [x, up]: [u32; 2]) -> u16 {
+        // The product fits 128 bits, and there are at most Y steps.
+        let point = (u128::from(self.width) * u128::from(x)) >> 32;
+        let steps = (point as u64 + u64::from(up)) >> 32;
+        (self.from + self.sign * steps as i32) as u16
     }
 }

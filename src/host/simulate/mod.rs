@@ -26,6 +26,7 @@
 
 pub mod arrivals;
 pub mod assumption;
+mod calendar;
 pub mod comparators;
 pub mod delays;
 mod digits;
@@ -35,12 +36,14 @@ pub mod output;
 pub mod shards;
 pub mod statistics;
 pub mod summary;
+mod watch;
 
 use crate::prelude::*;
 use std::fmt;
 
 use rayon::prelude::*;
 
+use super::boundaries::Kind;
 use crate::estimate::Estimate;
 use crate::plan::{Design, Plan, PlanError};
 pub use arrivals::Arrivals;
@@ -94,6 +97,9 @@ impl From<PlanError> for SimulateError {
         Self::Plan(error)
     }
 }
+
+/// What a boundary asks for.
+const NEEDS_REPORTS: &str = "with interim or uniform and reports=1..=8";
 
 /// Who chooses the arms.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -160,6 +166,8 @@ pub struct Scenario {
     pub plan: Plan,
     /// Who chooses the arms.
     pub policy: Policy,
+    /// Intervals valid at all planned reports together; comparators have none but the last.
+    pub boundary: Option<Kind>,
     /// What the patients do.
     pub world: World,
     /// Trials to run.
@@ -172,7 +180,8 @@ impl Scenario {
     /// The plan's design in a plain world.
     #[must_use]
     pub fn new(plan: Plan, instance: Instance, runs: u32, seed: u64) -> Self {
-        Self { plan, policy: Policy::Core, world: World::plain(instance), runs, seed }
+        let (policy, world) = (Policy::Core, World::plain(instance));
+        Self { plan, policy, boundary: None, world, runs, seed }
     }
 
     /// The name of the policy, as on the command line.
@@ -184,6 +193,13 @@ impl Scenario {
         }
     }
 
+    /// Whether there is nothing for a boundary to bound.
+    fn has_no_reports(&self) -> bool {
+        let design = self.plan.design();
+        let ledger = matches!(design, Design::Interim | Design::Uniform);
+        self.policy == Policy::Core && (self.plan.reports() == 0 || !ledger)
+    }
+
     /// Checks what the types leave open.
     ///
     /// # Errors
@@ -191,6 +207,9 @@ impl Scenario {
     pub fn check(&self) -> Result<(), SimulateError> {
         if !(1..=MAX_RUNS).contains(&self.runs) {
             return Err(SimulateError::value("runs", self.runs, "1..=1000000"));
+        }
+        if let (Some(kind), true) = (self.boundary, self.has_no_reports()) {
+            return Err(SimulateError::value("boundary", kind.name(), NEEDS_REPORTS));
         }
         self.world.instance.check(self.plan.features())?;
         self.world.arrivals.check(self.plan.features())?;
@@ -262,6 +281,9 @@ pub fn pooled_sums(
     let mut parameters = scenario.plan.parameters();
     parameters.patients /= sites.max(1);
     let site = Scenario { plan: Plan::new(parameters)?, ..scenario.clone() };
+    if scenario.boundary.is_some() {
+        return Err(SimulateError::value("sites", sites, "1 with a boundary"));
+    }
     if u64::from(scenario.runs) * u64::from(sites) > u64::from(MAX_RUNS) {
         let why = format!("{} runs of {sites} sites", scenario.runs);
         return Err(SimulateError::value("sites", why, "at most 1000000 trials in all"));

@@ -67,6 +67,8 @@ impl Part {
 pub struct Setup {
     pub design: String,
     pub plan: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<String>,
     pub features: u8,
     pub patients: u32,
     pub p0: Vec<f64>,
@@ -92,6 +94,7 @@ impl Setup {
         Self {
             design: if sites > 1 { format!("{name}, {sites} sites") } else { name },
             plan: parameters(&scenario.plan),
+            boundary: scenario.boundary.map(|kind| kind.name().into()),
             features: scenario.plan.features(),
             patients: scenario.plan.patients(),
             p0: world.instance.p0.clone(),

@@ -8,11 +8,15 @@
 //!
 //! The **overall effect** of a run is the plain mean of its features' estimates, its standard error
 //! the root of the summed squares over M; it exists where every feature has an estimate.
+//!
+//! With a **boundary** a feature has a repeated interval at every report and at the close. It
+//! excludes 0 if any of them does, on the wrong side if any does there, and holds the effect if all
+//! of them do; its width is that of the last. Errors are those of the last estimate.
 
 use super::digits;
 use super::instance::Instance;
 use crate::design::Arm;
-use crate::estimate::Estimate;
+use crate::estimate::{Estimate, Z95};
 use crate::prelude::*;
 
 /// One unit of regret.
@@ -38,6 +42,19 @@ pub struct Run {
     pub features: Vec<FeatureRun>,
     /// Patients assigned when the first arm was dropped anywhere.
     pub first_drop: Option<u32>,
+    /// Reports before the last, if a boundary makes them count.
+    pub reports: Vec<Report>,
+    /// Standard errors on either side of an interval at the close.
+    pub critical: f64,
+}
+
+/// A report before the last.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Every feature's estimate, where there is one.
+    pub estimates: Vec<Option<Estimate>>,
+    /// Standard errors on either side of an interval.
+    pub critical: f64,
 }
 
 impl Run {
@@ -63,7 +80,8 @@ impl Run {
             FeatureRun { patients, estimate: (weights > 0.0).then(whole), dropped }
         };
         let first_drop = parts.first().and_then(|run| run.first_drop);
-        Self { features: (0..features).map(feature).collect(), first_drop }
+        let features = (0..features).map(feature).collect();
+        Self { features, first_drop, reports: Vec::new(), critical: Z95 }
     }
 }
 
@@ -112,16 +130,19 @@ impl FeatureSums {
         self.wrong += other.wrong;
     }
 
-    /// Counts an estimate of `effect`; returns its squared error on the grid.
-    fn count(&mut self, estimate: &Estimate, effect: f64) -> i128 {
+    /// Counts an estimate of `effect` and its intervals, the last of which is that of the close;
+    /// returns its squared error on the grid.
+    fn count(&mut self, estimate: &Estimate, intervals: &[(f64, f64)], effect: f64) -> i128 {
         let error = estimate.effect - effect;
         let square = on_grid(error * error, ERROR);
         self.estimates += 1;
         self.error += on_grid(if effect < 0.0 { -error } else { error }, ERROR);
         self.square += square;
-        self.width += on_grid(estimate.high() - estimate.low(), ERROR);
-        self.covered += u64::from((estimate.low()..=estimate.high()).contains(&effect));
-        let (above, below) = (estimate.low() > 0.0, estimate.high() < 0.0);
+        let any = |is: fn(f64, f64) -> bool| intervals.iter().any(|(low, high)| is(*low, *high));
+        let (above, below) = (any(|low, _| low > 0.0), any(|_, high| high < 0.0));
+        self.width += intervals.last().map_or(0, |(low, high)| on_grid(high - low, ERROR));
+        let held = intervals.iter().all(|(low, high)| (*low..=*high).contains(&effect));
+        self.covered += u64::from(held);
         self.excluded += u64::from(above || below);
         self.wrong_side += u64::from(above && effect < 0.0 || below && effect > 0.0);
         square
@@ -152,6 +173,18 @@ pub struct Sums {
     pub drops: u64,
     /// Patients to the first drop, in those.
     pub first_drop: u64,
+}
+
+/// The overall effect, if every feature has an estimate.
+fn overall(each: impl Iterator<Item = Option<Estimate>>, features: f64) -> Option<Estimate> {
+    let (mut effect, mut variance, mut patients) = (0.0, 0.0, 0.0);
+    for estimate in each {
+        let estimate = estimate?;
+        effect += estimate.effect / features;
+        variance += estimate.deviation.powi(2) / (features * features);
+        patients += estimate.patients;
+    }
+    Some(Estimate::new(effect, variance.sqrt(), patients))
 }
 
 /// Figures of a run whose moments are kept.
@@ -190,8 +223,8 @@ impl Sums {
     pub fn add(&mut self, run: &Run) {
         let (mut regret, mut squares, mut any_error) = (0.0, 0, false);
         let before_run = self.estimated();
-        for ((sums, feature), effect) in
-            self.features.iter_mut().zip(&run.features).zip(&self.effects)
+        for (j, ((sums, feature), effect)) in
+            self.features.iter_mut().zip(&run.features).zip(&self.effects).enumerate()
         {
             let better = Arm::from_bit(*effect > 0.0);
             let has_gap = *effect != 0.0;
@@ -205,7 +238,11 @@ impl Sums {
             sums.wrong += u64::from(has_gap && feature.dropped == Some(better));
             if let Some(estimate) = feature.estimate {
                 let before = (sums.excluded, sums.wrong_side);
-                squares += sums.count(&estimate, *effect);
+                let earlier = run.reports.iter().filter_map(|report| {
+                    Some(report.estimates.get(j)?.as_ref()?.interval(report.critical))
+                });
+                let intervals: Vec<_> = earlier.chain([estimate.interval(run.critical)]).collect();
+                squares += sums.count(&estimate, &intervals, *effect);
                 let error =
                     if has_gap { sums.wrong_side > before.1 } else { sums.excluded > before.0 };
                 any_error |= error;
@@ -236,15 +273,16 @@ impl Sums {
 
     fn add_overall(&mut self, run: &Run) {
         let features = self.effects.len() as f64;
-        let (mut effect, mut variance, mut patients) = (0.0, 0.0, 0.0);
-        for feature in &run.features {
-            let Some(estimate) = feature.estimate else { return };
-            effect += estimate.effect / features;
-            variance += estimate.deviation.powi(2) / (features * features);
-            patients += estimate.patients;
-        }
+        let Some(last) = overall(run.features.iter().map(|feature| feature.estimate), features)
+        else {
+            return;
+        };
+        let earlier = run.reports.iter().filter_map(|report| {
+            Some(overall(report.estimates.iter().copied(), features)?.interval(report.critical))
+        });
+        let intervals: Vec<_> = earlier.chain([last.interval(run.critical)]).collect();
         let truth = self.effects.iter().sum::<f64>() / features;
-        self.overall.count(&Estimate::new(effect, variance.sqrt(), patients), truth);
+        self.overall.count(&last, &intervals, truth);
     }
 
     /// The sums of two disjoint sets of runs of one scenario.
