@@ -44,6 +44,8 @@
 //! HMAC-SHA256 of the label `equipoise kits 1`, the trial file's digest and N under the custodian's
 //! key ([`crate::device::auth::CustodianKey::kit_key`]).
 
+use core::hint::black_box;
+
 use crate::design::Arm;
 
 /// Most kits an arm.
@@ -62,7 +64,7 @@ pub trait Prf {
     /// F of a round at a place. Which word is read does not show in the time.
     fn bit(&self, round: u16, place: u32) -> u32 {
         let wanted = place >> 5 & 7;
-        let pick = |(i, word): (u32, u32)| word & u32::from(i == wanted).wrapping_neg();
+        let pick = |(i, word): (u32, u32)| word & ones_if_negative((i ^ wanted).wrapping_sub(1));
         let words = (0..).zip(self.words(round.into(), place >> 8));
         let word = words.map(pick).fold(0, |all, word| all | word);
         word >> (place & 31) & 1
@@ -170,16 +172,29 @@ pub(crate) fn round_keys(prf: &impl Prf, pair: u16, size: u32) -> [u32; 2] {
     [scale([a, b, c]), scale([d, e, f])]
 }
 
+/// A number of which the compiler knows nothing. Of a mask that it knows to be all ones or zero it
+/// makes a branch on the Cortex-M0, whose time tells which. (A host lists kits by the million, and
+/// hides no time.)
+#[inline(always)]
+fn unknown(number: u32) -> u32 {
+    if cfg!(feature = "host") { number } else { black_box(number) }
+}
+
+/// All ones if a difference is negative, else zero.
+#[inline(always)]
+fn ones_if_negative(difference: u32) -> u32 {
+    unknown(((difference as i32) >> 31) as u32)
+}
+
 /// One round. Without branches, so that its time does not depend on the place.
 #[inline]
 pub(crate) fn turn(prf: &impl Prf, round: u16, key: u32, size: u32, place: u32) -> u32 {
     let difference = key.wrapping_sub(place);
-    // All ones if the difference is negative: both are below 2^31.
-    let negative = ((difference as i32) >> 31) as u32;
-    let partner = difference.wrapping_add(size & negative);
-    let below = ((place.wrapping_sub(partner) as i32) >> 31) as u32;
+    // All are below 2^31.
+    let partner = difference.wrapping_add(size & ones_if_negative(difference));
+    let below = ones_if_negative(place.wrapping_sub(partner));
     let higher = place ^ ((place ^ partner) & below);
-    let swap = prf.bit(round, higher).wrapping_neg();
+    let swap = unknown(prf.bit(round, higher).wrapping_neg());
     place ^ ((place ^ partner) & swap)
 }
 
@@ -210,6 +225,13 @@ impl Walk {
 
     const fn pairs(self) -> u32 {
         self.0 >> PLACE_BITS
+    }
+
+    /// 1 if fewer rounds of this way are done than of the other, else 0. Without branches: the time
+    /// does not tell for which arm there is work.
+    pub(crate) fn is_behind(self, other: Self) -> usize {
+        let difference = unknown(self.pairs().wrapping_sub(other.pairs()));
+        (ones_if_negative(difference) & 1) as usize
     }
 
     /// Does the next two rounds for a trial with so many kits an arm. False when all were done.

@@ -3,6 +3,8 @@
 
 #[path = "common/desk.rs"]
 mod desk;
+#[path = "common/kits.rs"]
+mod kits;
 
 use std::collections::BTreeSet;
 
@@ -10,33 +12,17 @@ use desk::{Desk, KEY};
 use equipoise::design::Arm;
 use equipoise::device::auth::CustodianKey;
 use equipoise::host::kits::numbers;
-use equipoise::kits::{KitKey, origin};
 use equipoise::wire::{FileDigest, Reply, Request};
+use kits::{Given, kit};
 
 const KITS: u32 = 30;
 const PLAN: &str = "PLAN features=3 patients=20 epsilon=1 kits=30 close=auto file=0011223344556677";
 
-fn kit_key() -> KitKey {
-    let file = FileDigest([0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77]);
-    CustodianKey::new(KEY).kit_key(file, KITS)
-}
-
-/// The kit of a reply to this patient.
-fn kit(reply: &str, patient: u32) -> u32 {
-    let kit = reply.strip_prefix(&format!("KIT {patient} "));
-    kit.unwrap_or_else(|| panic!("{reply}")).parse().unwrap()
-}
-
-/// The arms of kits given one after another, if each is the next one of its arm.
+/// The arms of kits given one after another, each the next one of its arm.
 fn arms(kits: &[u32]) -> Vec<Arm> {
-    let (mut next, key) = ([0, 0], kit_key());
-    let arm = |kit: &u32| {
-        let (arm, index) = origin(&key, KITS, *kit).unwrap();
-        assert_eq!(index, next[arm.index()], "kit {kit} is not the next one of its arm");
-        next[arm.index()] += 1;
-        arm
-    };
-    kits.iter().map(arm).collect()
+    let file = FileDigest([0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77]);
+    let mut given = Given::nothing(KEY, file, KITS);
+    kits.iter().map(|kit| given.arm(*kit)).collect()
 }
 
 /// A whole trial: every patient gets the next kit of an arm, a replacement is of the same arm, and

@@ -7,27 +7,11 @@ mod ward;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 
-use ward::{Ward, json};
-
-const ARMS: [&str; 2] = ["Placebo", "Verumin"];
-const BLINDED: [(&str, &str); 4] = [
-    ("title = ", "blinded = true\ntitle = "),
-    ("\"Usual care\", \"Early walking\"", "\"Placebo\", \"Verumin\""),
-    ("patients = 4000", "patients = 40\nkits = 50"),
-    ("[outcome]", "[kits]\nprefix = \"K-\"\ncheck = \"damm\"\n\n[outcome]"),
-];
+use ward::{ARMS, BLINDED, Ward, json};
 
 /// Arm by label, as the pharmacy's list says.
 fn list(ward: &Ward) -> BTreeMap<String, String> {
-    let made =
-        ward.run(&["kits", "list", "trial.toml", "--key-file", "key", "--csv", "-o", "k.csv"]);
-    assert_eq!(made.code, 0, "{made:?}");
-    assert!(made.out.contains("100 kits, 50 of each arm"), "{made:?}");
-    let text = std::fs::read_to_string(ward.file("k.csv")).unwrap();
-    let rows: Vec<Vec<String>> = text
-        .lines()
-        .map(|line| line.split(',').map(|field| field.trim_matches('"').to_owned()).collect())
-        .collect();
+    let rows = ward.kit_list();
     assert_eq!(rows[0], ["kit", "label", "check", "arm", "arm_name"]);
     for (row, kit) in rows[1..].iter().zip(1..) {
         assert_eq!(row[0], kit.to_string());

@@ -248,4 +248,13 @@ fn the_command_fails_where_a_claim_that_was_asked_for_is_exceeded() {
     let lines: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert!(lines.as_array().unwrap().iter().all(|f| f["verdict"] == "holds"), "{json}");
     assert_eq!(audit(&["--design", "exp3"]).0, Some(2));
+    // Kit numbers next to a design, each by its own rows.
+    let (code, json) = audit(&["--structured", "--kits", "--design", "uniform", "--json"]);
+    assert_eq!(code, Some(0), "{json}");
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&json).unwrap();
+    let (kits, designs): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row["method"] == "kits");
+    assert!(designs.iter().all(|row| row["design"] == "uniform") && !designs.is_empty(), "{json}");
+    let attacked = kits.iter().map(|row| (row["numbering"].as_str(), row["succeeds"].as_bool()));
+    let expected = [(Some("permutation"), Some(false)), (Some("increasing"), Some(true))];
+    assert_eq!(attacked.collect::<Vec<_>>(), expected);
 }

@@ -8,7 +8,7 @@ mod ward;
 
 use std::process::Command;
 
-use ward::{Ward, json};
+use ward::{BLINDED, Ward, json};
 
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/client.py");
 
@@ -81,6 +81,38 @@ fn enrols_and_records() {
     assert!(run(&["4"]).starts_with("ERR feature"), "there are four kinds, 0 to 3");
     let status = json(&ward.good(&["status", "--json"]));
     assert_eq!((&status["assigned"], &status["waiting"]), (&2.into(), &1.into()));
+}
+
+/// In a blinded trial it prints kits and no arm. A replacement whose answer was lost is repeated by
+/// the next run, which gets the same kit.
+#[test]
+fn enrols_and_replaces_in_a_blinded_trial() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&BLINDED);
+    let run = |before: &[&str], words: &[&str]| run(&ward, before, words).text;
+    let kit = |said: &str, start: &str| {
+        let kit: u32 =
+            said.strip_prefix(start).unwrap_or_else(|| panic!("{said}")).trim().parse().unwrap();
+        assert!((1..=100).contains(&kit), "{said}");
+        kit
+    };
+    let first = kit(&run(&[CLIENT], &["2"]), "KIT 1 ");
+    let second = run(&[CLIENT], &["3", "1"]);
+    let second = kit(second.strip_suffix("OK 2\n").unwrap(), "KIT 2 ");
+    let died = run(&["-c", WITH_FATE, CLIENT, "death", "REPLACE"], &["replace", "1", "1"]);
+    assert_eq!(died, "");
+    let third = run(&[CLIENT], &["replace", "1", "2"]);
+    let third = kit(&third, "repeating REPLACE 1 1\nKIT 1 ");
+    assert_eq!(kit(&run(&[CLIENT], &["replace", "1", "1"]), "KIT 1 "), third, "a repeat");
+    let refused = run(&[CLIENT], &["replace", "2", "1"]);
+    assert_eq!(refused, "ERR kits patient=2 is resolved\n");
+    let status = json(&ward.good(&["status", "--json"]));
+    assert_eq!((&status["assigned"], &status["replaced"]), (&2.into(), &1.into()));
+    // By the pharmacy's list the replacement is of the same arm, and no kit came twice.
+    let list = ward.kit_list();
+    assert_eq!(list[first as usize][3], list[third as usize][3]);
+    assert!(first != third && second != first && second != third);
 }
 
 /// `ERR syntax` after noise is no answer: the same line is sent again.

@@ -16,6 +16,8 @@ mod emulator;
 #[path = "../xtask/src/image.rs"]
 #[allow(dead_code, reason = "shared with xtask, which uses the rest")]
 mod image;
+#[path = "common/kits.rs"]
+mod kits;
 #[path = "qemu/known.rs"]
 mod known;
 #[path = "qemu/line.rs"]

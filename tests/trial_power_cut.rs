@@ -7,6 +7,8 @@
 mod cuts;
 #[path = "common/desk.rs"]
 mod desk;
+#[path = "common/kits.rs"]
+mod kits;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,11 +17,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use cuts::{Tally, every_cut, tears};
 use desk::{Desk, KEY};
 use equipoise::device::DeviceState;
-use equipoise::device::auth::CustodianKey;
 use equipoise::journal::{Journal, Parts};
-use equipoise::kits::origin;
 use equipoise::testkit::strict_flash::{StrictFlash, Tear};
 use equipoise::wire::{FileDigest, Request};
+use kits::Given;
 use rayon::prelude::*;
 
 /// What a terminal asks of a device, or power-up.
@@ -108,15 +109,10 @@ fn counts(desk: &mut Desk) -> String {
 
 /// Whether the kits of these answers are the next ones of their arms, each once.
 fn kits_are_in_order(answers: &[String], kits: u32) -> bool {
-    let key = CustodianKey::new(KEY).kit_key(FileDigest::NONE, kits);
+    let mut given = Given::nothing(KEY, FileDigest::NONE, kits);
     let lines = answers.iter().flat_map(|answer| answer.lines());
-    let given = lines.filter_map(|line| line.strip_prefix("KIT ")?.split_once(' '));
-    let mut next = [0, 0];
-    given.map(|(_, kit)| origin(&key, kits, kit.parse().unwrap()).unwrap()).all(|(arm, index)| {
-        let expected = next[arm.index()];
-        next[arm.index()] += 1;
-        index == expected
-    })
+    let replies = lines.filter_map(|line| line.strip_prefix("KIT ")?.split_once(' '));
+    replies.map(|(_, kit)| kit.parse().unwrap()).all(|kit| given.next(kit).is_some())
 }
 
 /// Runs a trial through the device's line, with the power cut everywhere.

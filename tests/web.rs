@@ -16,7 +16,7 @@ use http::exchange;
 use page::{Page, Visitor};
 use relay::{Fate, Relay};
 use serde_json::json;
-use ward::{PROGRAM, Ward};
+use ward::{BLINDED, PROGRAM, Ward};
 
 fn enrol(code: &str) -> serde_json::Value {
     json!({ "order": "enrol", "code": code, "levels": [2] })
@@ -281,12 +281,7 @@ fn listen_elsewhere_is_refused() {
 fn a_blinded_page_learns_no_arm() {
     let ward = Ward::new();
     let _device = ward.device();
-    ward.provision(&[
-        ("title = ", "blinded = true\ntitle = "),
-        ("\"Usual care\", \"Early walking\"", "\"Placebo\", \"Verumin\""),
-        ("patients = 4000", "patients = 40\nkits = 50"),
-        ("[outcome]", "[kits]\nprefix = \"K-\"\ncheck = \"damm\"\n\n[outcome]"),
-    ]);
+    ward.provision(&BLINDED);
     let page = Page::serve(&ward, &[]);
     let visitor = Visitor::enter(&page);
     let mut seen = Vec::new();

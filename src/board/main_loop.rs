@@ -20,9 +20,10 @@
 //!   waits for their end.
 //!
 //! * The kits of a blinded trial are computed ahead, between requests, in pieces whose time depends
-//!   on nothing. A request that needs a kit before both arms' are ready finishes them first and is
-//!   answered late, at a multiple of [`REPLY_MICROSECONDS`] that depends on when requests came. On
-//!   the v1 a kit takes 3.8 million instructions, about 0.4 s; both, after power-up, twice that.
+//!   on nothing. A request that needs a kit before both arms' are ready finishes them first, and its
+//!   time counts from then: how late it is answered depends on when requests came, and not on any
+//!   arm. On the v1 a kit takes 3.8 million instructions, about 0.4 s; so long waits a patient who
+//!   comes right after another one, and twice as long the first one after power-up.
 //!
 //! # Flash and the serial line
 //! A page erase stops the processor for longer than the UART can hold bytes. So flash is written
@@ -147,8 +148,11 @@ fn answer<B: Board, const M: usize, const U: usize>(
     sender: &mut B::Sender,
     display: &mut Display,
 ) {
+    stamps::STAMP_BEGIN.set(clock.now());
+    if may_need_kit(line.line) {
+        while device.prepare_kits() {}
+    }
     let begin = clock.now();
-    stamps::STAMP_BEGIN.set(begin);
     work.clear();
     let mut first = true;
     device.handle_framed(line, &mut |reply, line| {
@@ -168,6 +172,11 @@ fn answer<B: Board, const M: usize, const U: usize>(
             _ => {}
         }
     });
+}
+
+/// Whether this may be a request for a kit, by its first letter: `ASSIGN` and `REPLACE` may.
+fn may_need_kit(line: &[u8]) -> bool {
+    matches!(line.trim_ascii_start(), [b'A' | b'R', ..])
 }
 
 /// Waits until the reply to a request that came at `begin` is due. (Not inlined: its call is where

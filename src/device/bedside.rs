@@ -43,7 +43,7 @@ where
         }
         if blinded {
             // Before the arm is chosen, so that its time does not depend on the arm.
-            while self.state.prepare_kits() {}
+            self.state.finish_kits();
         }
         let trial = self.state.trial_mut().ok_or(Refusal::Blank)?;
         let arm = trial.enrol(known, tag, self.chance).map_err(|_| Refusal::Storage)?;
@@ -81,7 +81,7 @@ where
             NoKit::Reserve => Refusal::Kits(why, replaced),
             NoKit::Resolved | NoKit::Most => Refusal::Kits(why, patient),
         })?;
-        while self.state.prepare_kits() {}
+        self.state.finish_kits();
         let kit = self.state.take_kit(arm).ok_or(Refusal::Storage)?;
         self.state.trial.replace(patient, arm, kit);
         self.state.start_next_kit(arm);

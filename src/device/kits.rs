@@ -46,7 +46,16 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
             return false;
         }
         let (kits, Prepared { key, next }) = (self.trial.plan().kits(), &mut self.prepared);
-        next.iter_mut().any(|walk| walk.advance(key, kits))
+        let [zero, one] = *next;
+        next.get_mut(one.is_behind(zero)).is_some_and(|walk| walk.advance(key, kits))
+    }
+
+    /// Does what is left of the work.
+    #[inline(always)]
+    pub(super) fn finish_kits(&mut self) {
+        // Asked first: in a trial that needs no more kits there is nothing to do, ready or not.
+        let ready = |state: &Self| state.prepared.next.iter().all(|walk| walk.kit().is_some());
+        while !ready(self) && self.prepare_kits() {}
     }
 
     /// Takes the kit that lies ready for this arm; `None` if there is none. To be counted by the

@@ -25,6 +25,13 @@ pub trait Parts {
     /// holds zeros. Without a change in between, two calls give the same bytes.
     fn encode(&self, key: u16, out: &mut [u8]);
 
+    /// Gives the words of a part one by one, if it is made of words and part of every request: on
+    /// the Cortex-M0 a word in a register costs half of one that is put together from bytes. False
+    /// if it is not, and must be [encoded](Self::encode); both give the same.
+    fn encode_words(&self, _key: u16, _put: impl FnMut(u32)) -> bool {
+        false
+    }
+
     /// Called before each pass over the values at mount with the number of passes done. Returns
     /// whether there is to be another. Parts that can be read only with the help of others want
     /// two.

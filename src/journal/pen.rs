@@ -73,7 +73,7 @@ impl<F: JournalFlash> Pen<'_, F> {
     /// Adds a word that is summed.
     #[inline(always)]
     fn put(&mut self, word: u32, sum: &mut Sum) -> Result<(), NorFlashErrorKind> {
-        sum.add(&word.to_le_bytes());
+        sum.add_word(word);
         self.end(word)
     }
 
@@ -99,9 +99,17 @@ impl<F: JournalFlash> Pen<'_, F> {
         if self.words.0.len() + words > GATHERED {
             self.flush()?;
         }
+        // There is room now.
+        let gathered = &mut self.words.0;
+        let put = |word: u32| {
+            sum.add_word(word);
+            let _ = gathered.push(word.to_le_bytes());
+        };
+        if parts.encode_words(entry.key(), put) {
+            return Ok(());
+        }
         let from = self.words.0.len();
         for _ in 0..words {
-            // There is room.
             let _ = self.words.0.push([0; WORD]);
         }
         if let Some(place) = self.words.0.get_mut(from..) {

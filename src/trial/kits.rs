@@ -12,7 +12,7 @@ use core::fmt;
 
 use super::waiting::MAX_REPLACEMENTS;
 use super::{Phase, Trial};
-use crate::codec::{Reader, Writer};
+use crate::codec::Reader;
 use crate::design::Arm;
 use crate::kits::MAX_KITS;
 
@@ -83,11 +83,10 @@ const fn name(patient: u32, count: u32) -> u32 {
 impl Given {
     pub const NOTHING: Self = Self { ones: 0, replaced: 0, last: 0, replacement: (0, 0) };
 
-    pub fn encode(&self, out: &mut Writer<'_>) {
+    /// The words that are stored.
+    pub fn words(&self) -> [u32; KITS_BYTES / 4] {
         let (name, kit) = self.replacement;
-        for word in [self.ones, self.replaced, self.last, name, kit] {
-            out.put(&word.to_le_bytes());
-        }
+        [self.ones, self.replaced, self.last, name, kit]
     }
 
     pub fn decode(bytes: &mut Reader<'_>) -> Option<Self> {

@@ -85,18 +85,12 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     pub fn encode_part(&self, part: Part, out: &mut [u8]) -> usize {
         match part {
             Part::Progress => {
-                let Last { arm, tag } = self.last;
                 let mut out = Writer(out);
-                out.put(&[self.phase as u8, self.looks, arm_byte(arm), u8::from(tag.is_some())]);
-                out.put(&self.assigned.to_le_bytes());
-                out.put(&tag.unwrap_or(0).to_le_bytes());
-                if self.plan.is_blinded() {
-                    self.given.encode(&mut out);
-                }
+                self.progress_words(|word| out.put(&word.to_le_bytes()));
                 self.length(part)
             }
             Part::Waiting(slot) => {
-                Writer(out).put(&self.waiting.encode(slot));
+                Writer(out).put(&self.waiting_word(slot).to_le_bytes());
                 WAITING_BYTES
             }
             Part::Tally(j) => {
@@ -114,6 +108,24 @@ impl<const M: usize, const U: usize> Trial<M, U> {
                 self.length(part)
             }
         }
+    }
+
+    /// The words of [`Part::Progress`], one by one.
+    #[inline(always)]
+    pub(crate) fn progress_words(&self, mut put: impl FnMut(u32)) {
+        let Last { arm, tag } = self.last;
+        let tagged = u8::from(tag.is_some());
+        put(u32::from_le_bytes([self.phase as u8, self.looks, arm_byte(arm), tagged]));
+        put(self.assigned);
+        put(tag.unwrap_or(0));
+        if self.plan.is_blinded() {
+            self.given.words().into_iter().for_each(put);
+        }
+    }
+
+    /// The word of [`Part::Waiting`].
+    pub(crate) fn waiting_word(&self, slot: u16) -> u32 {
+        self.waiting.word(slot)
     }
 
     /// Takes a part back, in any order, into a trial made with the same plan. `None` if it cannot

@@ -196,9 +196,9 @@ impl<const U: usize> WaitingTable<U> {
         self.slots.iter().filter(waits).count() as u32
     }
 
-    pub fn encode(&self, slot: u16) -> [u8; WAITING_BYTES] {
-        let entry = self.slots.get(usize::from(slot)).copied().unwrap_or(Slot::FREE);
-        entry.0.to_le_bytes()
+    /// A slot as it is stored.
+    pub fn word(&self, slot: u16) -> u32 {
+        self.slots.get(usize::from(slot)).copied().unwrap_or(Slot::FREE).0
     }
 
     /// Takes a slot back from its bytes; `None` if they cannot be one under this plan.

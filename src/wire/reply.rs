@@ -323,11 +323,12 @@ fn decimal(number: u32, f: &mut impl Write) -> fmt::Result {
         [10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
     let more = TENS.iter().take_while(|ten| **ten <= number).count();
     let mut rest = number;
-    for ten in TENS.iter().take(more).rev() {
+    for ten in TENS.get(..more).unwrap_or(&TENS).iter().rev() {
         let mut digit = b'0';
-        while rest >= *ten {
-            rest -= ten;
-            digit += 1;
+        while let Some(less) = rest.checked_sub(*ten) {
+            rest = less;
+            // At most nine times. (A check for overflow would cost a third of the loop.)
+            digit = digit.wrapping_add(1);
         }
         f.write_char(digit.into())?;
     }

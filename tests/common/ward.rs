@@ -8,6 +8,16 @@ use std::process::{Child, Command, Output, Stdio};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_equipoise");
 
+/// Arms of the blinded trial.
+pub const ARMS: [&str; 2] = ["Placebo", "Verumin"];
+/// What makes the example trial a blinded one of 40 patients with 50 kits an arm.
+pub const BLINDED: [(&str, &str); 4] = [
+    ("title = ", "blinded = true\ntitle = "),
+    ("\"Usual care\", \"Early walking\"", "\"Placebo\", \"Verumin\""),
+    ("patients = 4000", "patients = 40\nkits = 50"),
+    ("[outcome]", "[kits]\nprefix = \"K-\"\ncheck = \"damm\"\n\n[outcome]"),
+];
+
 /// A running virtual device; killed at the end, as by a power cut.
 pub struct Device(Child);
 
@@ -118,6 +128,16 @@ impl Ward {
         std::fs::write(self.file("trial.toml"), text).unwrap();
         assert_eq!(self.run(&["keygen", "key"]).code, 0);
         self.good(&["provision", "trial.toml", "--key-file", "key", "--log", "custodian.jsonl"]);
+    }
+
+    /// Makes the pharmacy's list of kits, in the file `k.csv`: its rows, the heading first.
+    pub fn kit_list(&self) -> Vec<Vec<String>> {
+        let words = ["kits", "list", "trial.toml", "--key-file", "key", "--csv", "-o", "k.csv"];
+        let made = self.run(&words);
+        assert!(made.code == 0 && made.out.contains("100 kits, 50 of each arm"), "{made:?}");
+        let text = std::fs::read_to_string(self.file("k.csv")).unwrap();
+        let field = |field: &str| field.trim_matches('"').to_owned();
+        text.lines().map(|line| line.split(',').map(field).collect()).collect()
     }
 
     /// Every file in the folder but the device's flash and the program's own inputs.

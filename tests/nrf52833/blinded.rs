@@ -2,33 +2,19 @@
 
 use crate::bedside::{Bedside, KEY, sealed, tag};
 use crate::board::{Board, Firmware};
+use crate::kits::{Given, kit};
 use crate::trials::{leds, lit};
 use equipoise::board::display;
 use equipoise::design::Arm;
-use equipoise::device::auth::CustodianKey;
-use equipoise::kits::origin;
 use equipoise::wire::FileDigest;
 
 const KITS: u32 = 40;
 const PLAN: &str = "features=3 patients=30 epsilon=2 kits=40";
 
-/// The kit of a reply to this patient.
-fn kit(reply: &str, patient: u32) -> u32 {
-    let kit = reply.strip_prefix(&format!("KIT {patient} "));
-    kit.unwrap_or_else(|| panic!("{reply}")).parse().unwrap()
-}
-
 /// The arms of kits given one after another, each the next one of its arm.
 fn arms(kits: &[u32]) -> Vec<Arm> {
-    let key = CustodianKey::new(KEY).kit_key(FileDigest::NONE, KITS);
-    let mut next = [0, 0];
-    let arm = |kit: &u32| {
-        let (arm, index) = origin(&key, KITS, *kit).unwrap();
-        assert_eq!(index, next[arm.index()], "kit {kit} is not the next one of its arm");
-        next[arm.index()] += 1;
-        arm
-    };
-    kits.iter().map(arm).collect()
+    let mut given = Given::nothing(KEY, FileDigest::NONE, KITS);
+    kits.iter().map(|kit| given.arm(*kit)).collect()
 }
 
 /// Every kit is the next one of its arm, across a power cut too, and the LEDs show the same box for

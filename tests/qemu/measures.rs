@@ -59,7 +59,7 @@ impl Emulator {
     }
 
     /// From the end of the last request to its reply, in instructions.
-    fn reply_time(&mut self) -> u32 {
+    pub fn reply_time(&mut self) -> u32 {
         self.count("STAMP_BEGIN", "STAMP_BYTE_OUT")
     }
 }

@@ -314,7 +314,8 @@ fn counts() -> Result<(), String> {
     tools::qemu()?;
     let mut command = all_tests(&tools::compiler()?)?;
     command
-        .args(["--test", "qemu", "--", "--nocapture", "instruction_counts"])
+        .args(["--test", "qemu", "--", "--nocapture"])
+        .args(["instruction_counts", "ready_kit", "back_to_back"])
         .stderr(Stdio::inherit());
     let line = shown(&command);
     let output = command.output().map_err(|error| format!("`{line}` did not start: {error}"))?;

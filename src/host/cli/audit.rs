@@ -4,16 +4,20 @@ use crate::prelude::*;
 use std::path::PathBuf;
 
 use super::error::CliError;
-use crate::host::audit::kits::{FEATURES, Numbering, attack};
+use crate::host::audit::kits::{Attack, FEATURES, Numbering, attack};
+use crate::host::audit::suite::Finding;
 use crate::host::audit::{self, Methods, table};
 use crate::host::output::{check_file, say, write_file};
 use crate::kits::{MAX_KITS, advantage};
 use crate::plan::Design;
 
-/// Audit the privacy claims of the designs.
+/// Audit the privacy claims of the designs, and the kit numbers of blinded trials.
+///
+/// Without a method all of them are used; with `--design`, all but `--kits`, which is not about a
+/// design.
 ///
 /// Exit codes: 0 every claim held, 1 a claim was exceeded (that of `interim` or `uniform`, or of
-/// the design named with `--design`), 2 usage. The claim published for `dp-conse` is known to be
+/// the design named with `--design`) or kit numbers tell arms, 2 usage. The claim published for `dp-conse` is known to be
 /// exceeded; it counts only when that design is named.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -54,66 +58,112 @@ fn named(name: &str) -> Result<Design, String> {
     })
 }
 
+impl AuditArgs {
+    /// The methods for designs, and whether kit numbers are attacked: all of it if nothing is named.
+    /// (Kit numbers are the same for every design, so a design alone does not ask for them.)
+    fn selected(&self) -> (Methods, bool) {
+        let Self { exact, structured, black_box, kits, .. } = *self;
+        let all = !(exact || structured || black_box || kits);
+        let methods = Methods {
+            exact: all || exact,
+            structured: all || structured,
+            black_box: (all || black_box).then_some(self.runs),
+        };
+        (methods, kits || all && self.design.is_none())
+    }
+}
+
 /// Trials and patients of the attack on kit numbers, and on increasing ones.
 const ATTACKED: [(Numbering, u32, u32); 2] =
     [(Numbering::Permutation, 40, 5_000), (Numbering::Increasing, 10, 5_000)];
 
-/// Attacks the kit numbers that ship, and increasing ones for comparison.
-fn attack_kits() -> Result<(), CliError> {
-    let mut broken = false;
-    for (numbering, trials, patients) in ATTACKED {
+/// The attack on the kit numbers that ship, and on increasing ones for comparison.
+fn attack_kits() -> Result<Vec<(Numbering, Attack)>, CliError> {
+    let one = |(numbering, trials, patients)| {
         let seed = getrandom::u64().map_err(CliError::usage)?;
-        let found = attack(numbering, trials, patients, seed);
+        Ok((numbering, attack(numbering, trials, patients, seed)))
+    };
+    ATTACKED.into_iter().map(one).collect()
+}
+
+/// Whether the kit numbers that ship tell arms.
+fn tells_arms(attacks: &[(Numbering, Attack)]) -> bool {
+    attacks
+        .iter()
+        .any(|(numbering, attack)| *numbering == Numbering::Permutation && attack.succeeds())
+}
+
+fn describe_attacks(attacks: &[(Numbering, Attack)]) -> String {
+    let mut text = String::new();
+    for (numbering, found) in attacks {
         let name = match numbering {
             Numbering::Permutation => "the permutation that ships",
             Numbering::Increasing => "increasing numbers, for comparison",
         };
         let [share, guessed] = found.right.map(|right| right * 100.0);
         let verdict = if found.succeeds() { "the attack SUCCEEDS" } else { "nothing found" };
-        say(&format!(
+        text += &format!(
             "kit numbers by {name}: {} assignments, one arm given to {:.1} %\n  arms guessed right by the share alone \
              {share:.2} %, by the attack {guessed:.2} %: {verdict}\n",
             found.assignments,
             found.share * 100.0
-        ));
+        );
         for (feature, z) in FEATURES.iter().zip(found.dependence) {
-            say(&format!("  {feature:<28} {z:>9.1} standard errors from independence\n"));
+            text += &format!("  {feature:<28} {z:>9.1} standard errors from independence\n");
         }
-        broken |= numbering == Numbering::Permutation && found.succeeds();
     }
     let bound = [MAX_KITS, 4_400].map(advantage);
-    say(&format!(
+    text + &format!(
         "proven distance from a random permutation: 2^{:.0} for {MAX_KITS} kits an arm, 2^{:.0} for 4400\n",
         bound[0], bound[1]
-    ));
-    if broken { Err(CliError::refused("kit numbers tell arms")) } else { Ok(()) }
+    )
+}
+
+/// Findings and attacks as one array.
+fn json(findings: &[Finding], attacks: &[(Numbering, Attack)]) -> serde_json::Result<String> {
+    let mut rows = Vec::new();
+    for finding in findings {
+        rows.push(serde_json::to_value(finding)?);
+    }
+    for (numbering, found) in attacks {
+        rows.push(serde_json::json!({
+            "method": "kits",
+            "numbering": match numbering {
+                Numbering::Permutation => "permutation",
+                Numbering::Increasing => "increasing",
+            },
+            "assignments": found.assignments,
+            "share": found.share,
+            "guessed_by_share": found.right[0],
+            "guessed_by_attack": found.right[1],
+            "succeeds": found.succeeds(),
+        }));
+    }
+    serde_json::to_string_pretty(&rows)
 }
 
 /// Runs the audit and prints it.
 ///
 /// # Errors
-/// A claim was exceeded that somebody relies on, or the chart cannot be written.
+/// A claim was exceeded that somebody relies on, kit numbers tell arms, or the chart cannot be
+/// written.
 pub fn audit(args: &AuditArgs) -> Result<(), CliError> {
     if let Some(path) = &args.svg {
         check_file(path, args.force).map_err(|error| CliError::file(path, &error))?;
     }
-    let AuditArgs { exact, structured, black_box, kits, .. } = *args;
-    let all = !(exact || structured || black_box || kits);
-    let methods = Methods {
-        exact: all || exact,
-        structured: all || structured,
-        black_box: (all || black_box).then_some(args.runs),
-    };
+    let (methods, kits) = args.selected();
     let findings = audit::findings_of(methods, args.design);
-    if kits && !(exact || structured || black_box) {
-        return attack_kits();
-    }
+    let attacks = if kits { attack_kits()? } else { Vec::new() };
     if args.json {
-        let json = serde_json::to_string_pretty(&findings).map_err(CliError::usage)?;
-        say(&format!("{json}\n"));
+        say(&(json(&findings, &attacks).map_err(CliError::usage)? + "\n"));
     } else {
-        let (table, chart) = (table::table(&findings), table::chart(&findings));
-        say(&format!("{table}\nLoss found, against the claim (\u{2502}):\n{chart}"));
+        if methods.exact || methods.structured || methods.black_box.is_some() {
+            let (table, chart) = (table::table(&findings), table::chart(&findings));
+            say(&format!("{table}\nLoss found, against the claim (\u{2502}):\n{chart}"));
+        }
+        if !attacks.is_empty() {
+            say(&describe_attacks(&attacks));
+        }
     }
     if let Some(path) = &args.svg {
         write_file(path, table::svg(&findings), args.force)
@@ -122,5 +172,39 @@ pub fn audit(args: &AuditArgs) -> Result<(), CliError> {
     if audit::fails(&findings, args.design) {
         return Err(CliError::refused("a privacy claim is exceeded"));
     }
+    if tells_arms(&attacks) {
+        return Err(CliError::refused("kit numbers tell arms"));
+    }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: AuditArgs,
+    }
+
+    /// Nothing named means everything; what is named is used, and nothing else.
+    #[test]
+    fn methods_are_those_named() {
+        for (words, expected) in [
+            (&[][..], [true; 4]),
+            (&["--design=interim"], [true, true, true, false]),
+            (&["--kits"], [false, false, false, true]),
+            (&["--kits", "--design=interim"], [false, false, false, true]),
+            (&["--kits", "--exact"], [true, false, false, true]),
+            (&["--structured"], [false, true, false, false]),
+            (&["--black-box", "--structured"], [false, true, true, false]),
+        ] {
+            let line = Line::parse_from([&["audit"], words].concat());
+            let (methods, kits) = line.args.selected();
+            let Methods { exact, structured, black_box } = methods;
+            assert_eq!([exact, structured, black_box.is_some(), kits], expected, "{words:?}");
+        }
+    }
 }

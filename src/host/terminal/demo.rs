@@ -310,7 +310,8 @@ impl Ward {
             patient,
             "POWER CUT in the middle of this enrolment: the device came back, the same line",
         );
-        tell(patient, "was sent again, and the patient has one arm");
+        let given = if self.arms.is_empty() { "arm" } else { "kit" };
+        tell(patient, &format!("was sent again, and the patient has one {given}"));
         Ok(())
     }
 

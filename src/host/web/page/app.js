@@ -458,7 +458,7 @@ const printButton = () => el("button", { type: "button", onclick: () => window.p
 function fillSlip(patient) {
   byId("slip").replaceChildren(
     el("h2", {}, state.title), armSign(patient.arm, false),
-    facts([["Patient", patient.code], ["Number", String(patient.number)], ["Kind", patient.kind],
+    facts([...(state.blinded ? [["Kit", patient.arm.name]] : []), ["Patient", patient.code], ["Number", String(patient.number)], ["Kind", patient.kind],
       ["Enrolled", `${when(patient.since)} (${patient.since})`], ["Operator", patient.operator]]));
 }
 

@@ -1,0 +1,72 @@
+//! A blinded trial on the page: kits, another kit, the slip on paper, and nowhere an arm.
+
+use crate::driver::Browser;
+use crate::page::Page;
+use crate::ward::{ARMS, BLINDED, Ward};
+use crate::{enrol, examine};
+
+/// The text of the page, which names no arm, and what is printed of it.
+#[track_caller]
+fn read(browser: &Browser) -> [String; 2] {
+    let text = browser.text();
+    browser.media("light", "print");
+    let slip = browser.text();
+    browser.media("light", "");
+    for arm in ARMS {
+        assert!(!text.contains(arm) && !slip.contains(arm), "{text}\n{slip}");
+    }
+    [text, slip]
+}
+
+/// A nurse enrols patients, reads and prints their kits, and gives another one for a broken one.
+#[test]
+fn kits_on_the_page_and_on_paper() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&BLINDED);
+    let list = ward.kit_list();
+    let arm = |label: &str| &list.iter().find(|row| row[1] == label).expect("a kit")[3];
+    let page = Page::serve(&ward, &[]);
+    let browser = Browser::start();
+    browser.size(360, 740);
+    browser.go(&page.address);
+    browser.shows(&["Connected", "Nobody is waiting"]);
+    let shown = "return document.querySelector('#main .arm .name').textContent";
+    let label = |browser: &Browser| browser.run(shown, &[]).as_str().unwrap().to_owned();
+    for code in ["P-1", "P-2", "P-3"] {
+        enrol(&browser, code, &["65 or over, home"]);
+        let kit = label(&browser);
+        let [_, slip] = read(&browser);
+        assert!(slip.contains(&kit) && slip.contains(code) && slip.contains("Kit"), "{slip}");
+        examine(&browser, &format!("kit-{code}-360"));
+        browser.click("I have read it");
+        browser.click(code);
+        browser.shows(&[&format!("Patient {code}, number "), "Another kit"]);
+        assert_eq!(label(&browser), kit);
+        read(&browser);
+        browser.click("Another kit");
+        browser.shows(&["Give another kit?", &format!("instead of kit {kit}")]);
+        read(&browser);
+        browser.click(&format!("Give {code} another kit"));
+        browser.shows(&["I have read it"]);
+        let other = label(&browser);
+        assert_ne!(other, kit);
+        assert_eq!(arm(&kit), arm(&other), "a replacement is of the same arm");
+        let [_, slip] = read(&browser);
+        assert!(
+            slip.contains(&other) && !slip.contains(&kit),
+            "the slip names the kit to use: {slip}"
+        );
+        browser.picture("kit-slip");
+        browser.click("I have read it");
+    }
+    browser.shows(&["Outcomes waiting: 3"]);
+    read(&browser);
+    browser.click("Outcome of patient P-1");
+    browser.choose("yes");
+    browser.click("Next");
+    browser.click("Record YES");
+    browser.shows(&["Recorded for patient P-1, number 1."]);
+    read(&browser);
+    assert_eq!(browser.console(), [""; 0]);
+}
