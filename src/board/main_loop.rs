@@ -20,10 +20,10 @@
 //!   waits for their end.
 //!
 //! * The kits of a blinded trial are computed ahead, between requests, in pieces whose time depends
-//!   on nothing. A request that needs a kit before both arms' are ready finishes them first, and its
-//!   time counts from then: how late it is answered depends on when requests came, and not on any
-//!   arm. On the v1 a kit takes 3.8 million instructions, about 0.4 s; so long waits a patient who
-//!   comes right after another one, and twice as long the first one after power-up.
+//!   on nothing. A request that needs a kit before both arms' are ready finishes them first, and
+//!   its time counts from then: how late it is answered depends on when requests came, and not on
+//!   any arm. On the v1 a kit takes 3.8 million instructions, about 0.4 s: so long waits a patient
+//!   who comes right after another one, and twice as long the first one after power-up.
 //!
 //! # Flash and the serial line
 //! A page erase stops the processor for longer than the UART can hold bytes. So flash is written

@@ -17,8 +17,8 @@ use crate::plan::Design;
 /// design.
 ///
 /// Exit codes: 0 every claim held, 1 a claim was exceeded (that of `interim` or `uniform`, or of
-/// the design named with `--design`) or kit numbers tell arms, 2 usage. The claim published for `dp-conse` is known to be
-/// exceeded; it counts only when that design is named.
+/// the design named with `--design`) or kit numbers tell arms, 2 usage. The claim published for
+/// `dp-conse` is known to be exceeded; it counts only when that design is named.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct AuditArgs {
@@ -59,7 +59,7 @@ fn named(name: &str) -> Result<Design, String> {
 }
 
 impl AuditArgs {
-    /// The methods for designs, and whether kit numbers are attacked: all of it if nothing is named.
+    /// The methods for designs, and whether kit numbers are attacked: all if nothing is named.
     /// (Kit numbers are the same for every design, so a design alone does not ask for them.)
     fn selected(&self) -> (Methods, bool) {
         let Self { exact, structured, black_box, kits, .. } = *self;
