@@ -4,8 +4,8 @@ use crate::prelude::*;
 use std::path::PathBuf;
 
 use super::error::CliError;
-use crate::host::audit::kits::{Attack, FEATURES, Numbering, attack};
 use crate::host::audit::finding::Finding;
+use crate::host::audit::kits::{Attack, FEATURES, Numbering, attack};
 use crate::host::audit::{self, Methods, table};
 use crate::host::output::{check_file, say, write_file};
 use crate::kits::{MAX_KITS, advantage};
