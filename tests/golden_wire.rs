@@ -15,8 +15,8 @@ use equipoise::plan::{Design, Plan, Ratio};
 use equipoise::trial::{NoKit, Phase};
 use equipoise::wire::{
     Claim, FileDigest, Hello, ImageHash, LINE_LIMIT, Lock, Micro, NextLook, Refusal, Reply,
-    Request, Restart, Row, State, Status, Stored, Tag, TrialId, TrialName, Word, checksum,
-    protocol_of, split_proof, unhex,
+    Request, Restart, Row, State, Status, Stored, Tag, TrialId, TrialName, WireError, Word,
+    checksum, protocol_of, split_proof, unhex,
 };
 
 const TRIAL: TrialId = TrialId([0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF]);

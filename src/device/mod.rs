@@ -49,7 +49,7 @@ use crate::plan::Design;
 use crate::trial::Phase;
 use crate::wire::{
     self, Framed, Hello, ImageHash, Line, NextLook, Refusal, Reply, Request, Restart, State,
-    Status, Stored,
+    Status, Stored, WireError,
 };
 use auth::{Evidence, Session};
 use generator::{Generator, Seeded};
@@ -311,7 +311,8 @@ where
         // A program's line that lost its tail must not pass for one typed by a person, who says
         // `HELLO` first.
         if self.checksums_required && !opened.has_checksum && request != Request::Hello {
-            return Err(Refusal::Checksum { got: None, expected: wire::checksum(framed.line) });
+            let expected = wire::checksum(framed.line);
+            return Err(WireError::Checksum { got: None, expected }.into());
         }
         self.checksums_required = opened.has_checksum;
         // Every request voids the nonce; commands that take a proof read it first. (Only they copy

@@ -45,3 +45,23 @@ impl fmt::Display for WireError {
 }
 
 impl core::error::Error for WireError {}
+
+impl WireError {
+    /// The detail of the refusal of such a line.
+    pub(super) fn write_detail(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length => write!(f, " allowed {LINE_LIMIT}"),
+            Self::Checksum { got: Some(got), expected } => {
+                write!(f, " got={got:04X} expected={expected:04X}")
+            }
+            Self::Checksum { got: None, expected } => {
+                write!(f, " got=none expected={expected:04X}")
+            }
+            Self::Syntax { got, allowed } if got.is_empty() => {
+                write!(f, " got=nothing allowed {allowed}")
+            }
+            Self::Syntax { got, allowed } => write!(f, " got={got} allowed {allowed}"),
+            Self::Plan(error) => write!(f, " {error}"),
+        }
+    }
+}

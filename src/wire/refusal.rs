@@ -2,8 +2,8 @@
 
 use core::fmt::{self, Write};
 
-use super::{LINE_LIMIT, Line, Micro, Stored, WireError};
-use crate::plan::{Excerpt, PlanError, Ratio};
+use super::{Line, Micro, Stored, WireError};
+use crate::plan::{PlanError, Ratio};
 use crate::trial::NoKit;
 
 /// The first word behind `ERR`.
@@ -111,22 +111,9 @@ pub enum Lock {
 /// or constants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal<'a> {
-    /// See [`Word::Checksum`].
-    Checksum {
-        /// The checksum that was there.
-        got: Option<u16>,
-        /// The checksum of what stood before it.
-        expected: u16,
-    },
-    /// See [`Word::Syntax`].
-    Syntax {
-        /// The word that could not be taken.
-        got: Excerpt,
-        /// What was allowed.
-        allowed: &'static str,
-    },
-    /// See [`Word::Length`].
-    Length,
+    /// A line that is no request ([`Word::Checksum`], [`Word::Length`], [`Word::Syntax`]), or a plan
+    /// that cannot be ([`Word::Range`]).
+    Line(WireError),
     /// See [`Word::Order`]; the patient whose turn it is.
     Order {
         /// The only number that would be assigned.
@@ -146,9 +133,6 @@ pub enum Refusal<'a> {
         /// The largest allowed.
         scale: u16,
     },
-    /// A plan that cannot be ([`Word::Range`]; [`Word::Syntax`] where a key is missing or given
-    /// twice).
-    Plan(PlanError),
     /// A plan with more features than this device has room for ([`Word::Range`]).
     Capacity {
         /// The features of the plan.
@@ -216,16 +200,18 @@ impl Refusal<'_> {
     #[must_use]
     pub const fn word(&self) -> Word {
         match self {
-            Self::Checksum { .. } => Word::Checksum,
-            Self::Syntax { .. }
-            | Self::Plan(PlanError::Missing(_) | PlanError::Twice(_) | PlanError::Unknown(_)) => {
-                Word::Syntax
-            }
-            Self::Length => Word::Length,
+            Self::Line(WireError::Checksum { .. }) => Word::Checksum,
+            Self::Line(WireError::Length) => Word::Length,
+            Self::Line(
+                WireError::Syntax { .. }
+                | WireError::Plan(
+                    PlanError::Missing(_) | PlanError::Twice(_) | PlanError::Unknown(_),
+                ),
+            ) => Word::Syntax,
             Self::Order { .. } => Word::Order,
             Self::Feature { .. } => Word::Feature,
             Self::Outcome { .. }
-            | Self::Plan(PlanError::Value(..) | PlanError::Kits { .. })
+            | Self::Line(WireError::Plan(PlanError::Value(..) | PlanError::Kits { .. }))
             | Self::Capacity { .. }
             | Self::Flash { .. }
             | Self::NotPrivate => Word::Range,
@@ -251,21 +237,10 @@ impl fmt::Display for Refusal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word().name())?;
         match self {
-            Self::Checksum { got: Some(got), expected } => {
-                write!(f, " got={got:04X} expected={expected:04X}")
-            }
-            Self::Checksum { got: None, expected } => {
-                write!(f, " got=none expected={expected:04X}")
-            }
-            Self::Syntax { got, allowed } if got.is_empty() => {
-                write!(f, " got=nothing allowed {allowed}")
-            }
-            Self::Syntax { got, allowed } => write!(f, " got={got} allowed {allowed}"),
-            Self::Length => write!(f, " allowed {LINE_LIMIT}"),
+            Self::Line(error) => error.write_detail(f),
             Self::Order { expected } => write!(f, " expected={expected}"),
             Self::Feature { got, features } => write!(f, " got={got} allowed 0..{features}"),
             Self::Outcome { got, scale } => write!(f, " y={got} allowed 0..={scale}"),
-            Self::Plan(error) => write!(f, " {error}"),
             Self::Capacity { got, features } => {
                 write!(f, " features={got} allowed 1..={features} on this device")
             }
@@ -319,11 +294,6 @@ impl core::error::Error for Refusal<'_> {}
 
 impl From<WireError> for Refusal<'_> {
     fn from(error: WireError) -> Self {
-        match error {
-            WireError::Length => Self::Length,
-            WireError::Checksum { got, expected } => Self::Checksum { got, expected },
-            WireError::Syntax { got, allowed } => Self::Syntax { got, allowed },
-            WireError::Plan(error) => Self::Plan(error),
-        }
+        Self::Line(error)
     }
 }

@@ -8,11 +8,11 @@ fn refusals_are_these_bytes() {
     let mut words = Vec::new();
     for (refusal, bytes) in [
         (
-            Refusal::Checksum { got: Some(0x00FF), expected: 0x49D6 },
+            WireError::Checksum { got: Some(0x00FF), expected: 0x49D6 }.into(),
             "ERR checksum got=00FF expected=49D6*ADD4\n",
         ),
         (
-            Refusal::Checksum { got: None, expected: 0x49D6 },
+            WireError::Checksum { got: None, expected: 0x49D6 }.into(),
             "ERR checksum got=none expected=49D6*EF24\n",
         ),
         (
@@ -49,7 +49,7 @@ fn refusals_are_these_bytes() {
             wrong(b"LOST 1 proof=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"),
             "ERR syntax got=proof allowed KEY PLAN CLOSE ERASE*E0E3\n",
         ),
-        (Refusal::Length, "ERR length allowed 250*E271\n"),
+        (WireError::Length.into(), "ERR length allowed 250*E271\n"),
         (Refusal::Order { expected: 58 }, "ERR order expected=58*DDB1\n"),
         (Refusal::Feature { got: 10, features: 10 }, "ERR feature got=10 allowed 0..10*556E\n"),
         (Refusal::Outcome { got: 2, scale: 1 }, "ERR range y=2 allowed 0..=1*8DA4\n"),

@@ -3,8 +3,7 @@
 
 use equipoise::design::Arm;
 use equipoise::host::audit::desk::{Desk, Leak, Steady};
-use equipoise::host::audit::enumerator::Enumerator;
-use equipoise::host::audit::exact::{Act, Room, Sight, SmallDesk, View};
+use equipoise::host::audit::exact::{Act, Room, SmallDesk, Stage, View};
 use equipoise::host::audit::pairs;
 use equipoise::plan::{Design, Plan};
 use equipoise::trial::Trial;
@@ -19,14 +18,8 @@ impl Room for Leaking {
         Desk::new(plan, Steady::new(), 16, Some(self.0)).ok()
     }
 
-    fn perform(
-        &self,
-        desk: &mut SmallDesk,
-        act: Act,
-        chance: &mut Enumerator,
-        seen: &mut Sight,
-    ) -> Option<Arm> {
-        View::Arms.perform(desk, act, chance, seen)
+    fn perform(&self, on: &mut Stage<'_>, act: Act) -> Option<Arm> {
+        View::Arms.perform(on, act)
     }
 }
 

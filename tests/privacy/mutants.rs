@@ -8,9 +8,7 @@ use equipoise::design::Arm;
 use equipoise::host::audit::cases;
 use equipoise::host::audit::desk::lend;
 use equipoise::host::audit::enumerator::Enumerator;
-use equipoise::host::audit::exact::{
-    self, Act, Case, Patient, Record, Room, Sight, SmallDesk, View, perform,
-};
+use equipoise::host::audit::exact::{self, Act, Case, Patient, Record, Room, Stage, View, perform};
 use equipoise::host::audit::finding::TOLERANCE;
 use equipoise::host::audit::loss::Loss;
 use equipoise::host::audit::pairs::{self, PairFault};
@@ -69,14 +67,12 @@ impl<F: FnMut(&mut Enumerator, &Laplace) -> i64> Chance for Faulty<F> {
 /// [`perform`] with a fault in the noise.
 fn perform_with<F: FnMut(&mut Enumerator, &Laplace) -> i64 + 'static>(
     fault: F,
-    desk: &mut SmallDesk,
+    on: &mut Stage<'_>,
     act: Act,
-    chance: &mut Enumerator,
-    seen: &mut Sight,
 ) -> Option<Arm> {
-    let faulty = Faulty { chance: std::mem::take(chance), fault };
-    let (back, arm) = perform(View::Ledger, desk, act, faulty, seen);
-    *chance = back.chance;
+    let faulty = Faulty { chance: std::mem::take(on.chance), fault };
+    let (back, arm) = perform(View::Ledger, on.desk, act, faulty, on.seen);
+    *on.chance = back.chance;
     arm
 }
 
@@ -84,14 +80,8 @@ fn perform_with<F: FnMut(&mut Enumerator, &Laplace) -> i64 + 'static>(
 struct Broken<F>(F);
 
 impl<F: Fn() -> G, G: FnMut(&mut Enumerator, &Laplace) -> i64 + 'static> Room for Broken<F> {
-    fn perform(
-        &self,
-        desk: &mut SmallDesk,
-        act: Act,
-        chance: &mut Enumerator,
-        seen: &mut Sight,
-    ) -> Option<Arm> {
-        perform_with((self.0)(), desk, act, chance, seen)
+    fn perform(&self, on: &mut Stage<'_>, act: Act) -> Option<Arm> {
+        perform_with((self.0)(), on, act)
     }
 }
 
@@ -162,23 +152,17 @@ fn noise_clamped_at_zero_is_caught() {
 struct Stingy;
 
 impl Room for Stingy {
-    fn perform(
-        &self,
-        desk: &mut SmallDesk,
-        act: Act,
-        chance: &mut Enumerator,
-        seen: &mut Sight,
-    ) -> Option<Arm> {
-        let next = exact::next_noise(desk.trial());
+    fn perform(&self, on: &mut Stage<'_>, act: Act) -> Option<Arm> {
+        let next = exact::next_noise(on.desk.trial());
         let empty = next.is_some_and(|(_, cells)| cells.iter().all(|cell| *cell == 0));
         if empty && matches!(act, Act::Look | Act::Close) {
             let fault = |chance: &mut Enumerator, _: &Laplace| {
                 chance.pass();
                 0
             };
-            return perform_with(fault, desk, act, chance, seen);
+            return perform_with(fault, on, act);
         }
-        View::Ledger.perform(desk, act, chance, seen)
+        View::Ledger.perform(on, act)
     }
 }
 
@@ -236,21 +220,15 @@ pub fn raw_successes<const M: usize, const U: usize>(trial: &Trial<M, U>) -> i64
 fn a_look_that_depends_on_outcomes_is_caught() {
     struct Eager;
     impl Room for Eager {
-        fn perform(
-            &self,
-            desk: &mut SmallDesk,
-            act: Act,
-            chance: &mut Enumerator,
-            seen: &mut Sight,
-        ) -> Option<Arm> {
-            let arm = View::Arms.perform(desk, act, chance, seen);
+        fn perform(&self, on: &mut Stage<'_>, act: Act) -> Option<Arm> {
+            let arm = View::Arms.perform(on, act);
             if matches!(act, Act::Resolve(..))
-                && desk.trial().phase() == Phase::Measure
-                && raw_successes(desk.trial()) >= 1
+                && on.desk.trial().phase() == Phase::Measure
+                && raw_successes(on.desk.trial()) >= 1
             {
-                let (back, reply) = lend(std::mem::take(chance), || desk.order("CLOSE"));
-                *chance = back;
-                *seen += &reply;
+                let (back, reply) = lend(std::mem::take(on.chance), || on.desk.order("CLOSE"));
+                *on.chance = back;
+                *on.seen += &reply;
             }
             arm
         }
@@ -263,17 +241,11 @@ fn a_look_that_depends_on_outcomes_is_caught() {
 fn an_outcome_that_counts_twice_is_caught() {
     struct Twice;
     impl Room for Twice {
-        fn perform(
-            &self,
-            desk: &mut SmallDesk,
-            act: Act,
-            chance: &mut Enumerator,
-            seen: &mut Sight,
-        ) -> Option<Arm> {
-            let arm = View::Ledger.perform(desk, act, chance, seen);
+        fn perform(&self, on: &mut Stage<'_>, act: Act) -> Option<Arm> {
+            let arm = View::Ledger.perform(on, act);
             // The windows as they would be if a repeat were folded in again.
             if let Act::Resolve(..) = act {
-                let trial = desk.trial_mut();
+                let trial = on.desk.trial_mut();
                 let mut bytes = [0; MAX_PART_BYTES];
                 let length = trial.encode_part(Part::Tally(0), &mut bytes);
                 let (cells, _) = bytes[..length].as_chunks_mut::<4>();
@@ -293,16 +265,10 @@ fn an_outcome_that_counts_twice_is_caught() {
 struct Telling<F>(F);
 
 impl<F: Fn(&Trial<3, 4>) -> i64> Room for Telling<F> {
-    fn perform(
-        &self,
-        desk: &mut SmallDesk,
-        act: Act,
-        chance: &mut Enumerator,
-        seen: &mut Sight,
-    ) -> Option<Arm> {
-        let told = matches!(act, Act::Look | Act::Close).then(|| (self.0)(desk.trial()));
-        let arm = View::Ledger.perform(desk, act, chance, seen);
-        *seen += &told.map_or_else(String::new, |told| told.to_string());
+    fn perform(&self, on: &mut Stage<'_>, act: Act) -> Option<Arm> {
+        let told = matches!(act, Act::Look | Act::Close).then(|| (self.0)(on.desk.trial()));
+        let arm = View::Ledger.perform(on, act);
+        *on.seen += &told.map_or_else(String::new, |told| told.to_string());
         arm
     }
 }

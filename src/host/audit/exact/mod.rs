@@ -135,6 +135,16 @@ pub enum Act {
 /// What is seen of one act.
 pub type Sight = String;
 
+/// What an act meets: the device, chance, and what has been seen of it so far.
+pub struct Stage<'a> {
+    /// The device.
+    pub desk: &'a mut SmallDesk,
+    /// Everything random.
+    pub chance: &'a mut Enumerator,
+    /// What is seen.
+    pub seen: &'a mut Sight,
+}
+
 /// Where a trial is run and watched. [`View`] is the product; tests put broken ones in its place.
 pub trait Room {
     /// The device, with its trial begun.
@@ -142,14 +152,8 @@ pub trait Room {
         Desk::new(plan, Steady::new(), PAGES, None).ok()
     }
 
-    /// Performs an act, adds to `seen` what is seen of it, and gives the arm if there was one.
-    fn perform(
-        &self,
-        desk: &mut SmallDesk,
-        act: Act,
-        chance: &mut Enumerator,
-        seen: &mut Sight,
-    ) -> Option<Arm>;
+    /// Performs an act, adds what is seen of it, and gives the arm if there was one.
+    fn perform(&self, on: &mut Stage<'_>, act: Act) -> Option<Arm>;
 }
 
 /// The laws of what is seen in `room`, one a record.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::super::enumerator::Enumerator;
 use super::super::loss::{Laws, rounded};
 use super::watch::cells_to_mask;
-use super::{Act, Case, Record, Room, Sight, Small, SmallDesk};
+use super::{Act, Case, Record, Room, Sight, Small, SmallDesk, Stage};
 use crate::design::Arm;
 
 /// States, each with the probability of being in it and of having seen what was seen.
@@ -153,7 +153,7 @@ fn branches(
     let noise: Vec<_> = frame.iter().enumerate().map(|(i, ends)| relative(i, ends)).collect();
     Enumerator::every(case.plan.patients(), &noise, |chance| {
         let (mut desk, mut seen) = (desk.clone(), Sight::new());
-        let arm = room.perform(&mut desk, act, chance, &mut seen);
+        let arm = room.perform(&mut Stage { desk: &mut desk, chance, seen: &mut seen }, act);
         Branch { state: fresh.number(desk), arm, seen }
     })
 }

@@ -3,23 +3,16 @@
 use crate::prelude::*;
 
 use super::super::desk::{arm_of, lend};
-use super::super::enumerator::Enumerator;
-use super::{Act, Room, Sight, Small, SmallDesk, View};
+use super::{Act, Room, Sight, Small, SmallDesk, Stage, View};
 use crate::chance::{Chance, Fraction};
 use crate::design::Arm;
 use crate::noise::Laplace;
 use crate::trial::{Phase, Trial};
 
 impl Room for View {
-    fn perform(
-        &self,
-        desk: &mut SmallDesk,
-        act: Act,
-        chance: &mut Enumerator,
-        seen: &mut Sight,
-    ) -> Option<Arm> {
-        let (back, arm) = perform(*self, desk, act, core::mem::take(chance), seen);
-        *chance = back;
+    fn perform(&self, on: &mut Stage<'_>, act: Act) -> Option<Arm> {
+        let (back, arm) = perform(*self, on.desk, act, core::mem::take(on.chance), on.seen);
+        *on.chance = back;
         arm
     }
 }
