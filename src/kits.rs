@@ -278,7 +278,7 @@ pub fn origin(prf: &impl Prf, kits: u32, kit: u32) -> Option<(Arm, u32)> {
 
 /// The bound of the module's header on telling the permutation from a random one, as a power of
 /// two, for a trial with so many kits an arm of which half the numbers were seen.
-#[cfg(feature = "host")]
+#[cfg(feature = "testkit")]
 #[must_use]
 pub fn advantage(kits: u32) -> f64 {
     let (size, rounds) = (2.0 * f64::from(kits), f64::from(ROUNDS));
@@ -356,7 +356,7 @@ mod tests {
     }
 
     /// The bound that the header and `docs/privacy.md` state.
-    #[cfg(feature = "host")]
+    #[cfg(feature = "testkit")]
     #[test]
     fn bound_holds_for_every_size() {
         assert!(advantage(MAX_KITS) < -41.0 && advantage(MAX_KITS) > -42.0);

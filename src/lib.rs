@@ -23,7 +23,10 @@
     feature = "host",
     doc = "| [`host`] | terminal, page in the browser, simulator, planner, audit, virtual board | |"
 )]
-#![cfg_attr(feature = "host", doc = "| [`testkit`] | models of imperfect hardware for tests | |")]
+#![cfg_attr(
+    feature = "testkit",
+    doc = "| [`testkit`] | models of imperfect hardware for tests | |"
+)]
 //!
 //! A trial without a device, as the simulator runs it:
 //!
@@ -61,7 +64,7 @@
     )
 )]
 
-#[cfg(any(test, feature = "host"))]
+#[cfg(any(test, feature = "testkit"))]
 #[macro_use]
 extern crate std;
 
@@ -81,11 +84,11 @@ pub mod wire;
 
 #[cfg(feature = "host")]
 pub mod host;
-#[cfg(any(test, feature = "host"))]
+#[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 
 /// The names of std's prelude that core's lacks: `host` modules and tests import them.
-#[cfg(any(test, feature = "host"))]
+#[cfg(any(test, feature = "testkit"))]
 mod prelude {
     #[allow(unused_imports, reason = "the core's own tests need only some of them")]
     pub use std::{

@@ -29,11 +29,11 @@ pub trait Entropy {
 
 /// A source that gives the same samples for the same seed: for simulation and test builds, never
 /// for patients.
-#[cfg(any(feature = "host", feature = "seeded"))]
+#[cfg(any(feature = "testkit", feature = "seeded"))]
 #[derive(Debug)]
 pub struct Repeatable(chacha20::ChaCha20Rng);
 
-#[cfg(any(feature = "host", feature = "seeded"))]
+#[cfg(any(feature = "testkit", feature = "seeded"))]
 impl Repeatable {
     /// The source of this seed.
     #[must_use]
@@ -42,7 +42,7 @@ impl Repeatable {
     }
 }
 
-#[cfg(any(feature = "host", feature = "seeded"))]
+#[cfg(any(feature = "testkit", feature = "seeded"))]
 impl Entropy for Repeatable {
     fn sample(&mut self) -> Option<u8> {
         Some(rand_core::Rng::next_u32(&mut self.0) as u8)

@@ -101,7 +101,7 @@ impl Trouble {
 
 /// A device: its state, its flash, its entropy source and its generator.
 // An audit copies devices; the generator that ships cannot be copied.
-#[cfg_attr(feature = "host", derive(Clone))]
+#[cfg_attr(feature = "testkit", derive(Clone))]
 pub struct Device<S, F, E, G = Generator> {
     state: S,
     journal: Journal<F>,
@@ -218,14 +218,14 @@ where
     }
 
     /// The trial, for audit and tests.
-    #[cfg(feature = "host")]
+    #[cfg(feature = "testkit")]
     #[must_use]
     pub fn trial(&self) -> Option<&crate::trial::Trial<M, U>> {
         self.state.trial()
     }
 
     /// The trial, for tests that break it on purpose.
-    #[cfg(feature = "host")]
+    #[cfg(feature = "testkit")]
     pub fn trial_mut(&mut self) -> Option<&mut crate::trial::Trial<M, U>> {
         self.state.trial_mut()
     }

@@ -1,4 +1,4 @@
-//! What tests need beside the product: models of imperfect hardware, and a custodian; `host` only.
+//! What tests need beside the product: models of imperfect hardware, and a custodian.
 #![allow(clippy::panic, reason = "a test helper that fails stops its test")]
 
 mod custodian;

@@ -20,11 +20,11 @@ use crate::plan::{Design, MAX_FEATURES, Plan};
 use kits::Given;
 use waiting::{Waiting, WaitingTable};
 
-#[cfg(feature = "host")]
+#[cfg(feature = "testkit")]
 mod at_once;
 mod dirty;
 mod error;
-#[cfg(feature = "host")]
+#[cfg(feature = "testkit")]
 mod inspect;
 mod kits;
 #[cfg(feature = "host")]
@@ -33,7 +33,7 @@ mod looks;
 mod parts;
 mod waiting;
 
-#[cfg(feature = "host")]
+#[cfg(feature = "testkit")]
 pub use at_once::AtOnce;
 pub use dirty::Dirty;
 pub use error::TrialError;

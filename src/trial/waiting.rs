@@ -74,7 +74,7 @@ impl Slot {
 /// A free slot.
 pub(super) struct Vacancy(u16);
 
-#[cfg(feature = "host")]
+#[cfg(feature = "testkit")]
 impl Vacancy {
     pub const fn slot(&self) -> u16 {
         self.0

@@ -121,7 +121,7 @@ mod error;
 mod facts;
 mod frame;
 mod hex;
-#[cfg(feature = "host")]
+#[cfg(feature = "testkit")]
 pub mod noisy;
 mod refusal;
 mod reply;

@@ -74,25 +74,58 @@ pub fn miri() -> Result<(), String> {
     run(&mut command)
 }
 
+/// What mutation tests change: the rooms of the core.
+const MUTATED: [&str; 6] = [
+    "src/codec.rs",
+    "src/design/**/*.rs",
+    "src/device/**/*.rs",
+    "src/journal/**/*.rs",
+    "src/trial/**/*.rs",
+    "src/wire/**/*.rs",
+];
+/// Tests of the core that take a second; most changes fail one of them.
+const QUICK_TESTS: [&str; 5] =
+    ["--lib", "--test=device", "--test=golden_flash", "--test=golden_wire", "--test=trial"];
+/// The others, which meet only the changes that the quick ones did not notice.
+const THOROUGH_TESTS: [&str; 5] = [
+    "--test=flash_images",
+    "--test=fuzz",
+    "--test=non_interference",
+    "--test=power_cut",
+    "--test=reference",
+];
+
 /// Changes the core in many small ways and prints the changes that no test notices. The settings,
 /// and the excused changes with their reasons, are in `.cargo/mutants.toml`.
 pub fn mutants(words: &[&str]) -> Result<(), String> {
-    let program = tools::cargo_mutants()?;
-    let mut command = Command::new(program);
-    command.args(["mutants", "--no-shuffle", "--output", "target/mutants"]);
-    match words {
-        [] => {}
-        ["--file", file] if Path::new(file).exists() => drop(command.args(["--file", file])),
+    let files = match words {
+        [] => &MUTATED[..],
+        ["--file", file] if Path::new(file).exists() => &words[1..],
         ["--file", file] => return Err(format!("--file {file}: there is no such file")),
         other => return Err(format!("`{}`: allowed is --file FILE", other.join(" "))),
+    };
+    let program = tools::cargo_mutants()?;
+    let pass = |options: &[&str], tests: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(["mutants", "--no-shuffle", "--output", "target/mutants"]).args(options);
+        command.args(files.iter().map(|file| format!("--file={file}")));
+        command.args(tests.iter().map(|test| format!("--cargo-arg={test}")));
+        // The laws of the samplers take long and are not changed.
+        command.args(["--", "--", "--skip", "noise::"]);
+        // The cargo that runs this would be found in the environment of the mutated builds.
+        command.env("CARGO", cargo().get_program());
+        let done = run(&mut command);
+        let report = "target/mutants/mutants.out/missed.txt";
+        let missed = fs::read_to_string(report).map_err(|error| format!("{report}: {error}"))?;
+        if missed.is_empty() { done.map(|()| missed) } else { Ok(missed) }
+    };
+    let mut missed = pass(&[], &QUICK_TESTS)?;
+    if !missed.is_empty() {
+        missed = pass(&["--iterate"], &THOROUGH_TESTS)?;
     }
-    // The cargo that runs this would be found in the environment of the mutated builds.
-    command.env("CARGO", cargo().get_program());
-    let done = run(&mut command);
-    let report = "target/mutants/mutants.out/missed.txt";
-    let missed = fs::read_to_string(report).map_err(|error| format!("{report}: {error}"))?;
     if missed.is_empty() {
-        return done.map(|()| say("every change was noticed"));
+        say("every change was noticed");
+        return Ok(());
     }
     println!("{missed}");
     Err(format!(
