@@ -111,8 +111,8 @@ pub enum Lock {
 /// or constants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal<'a> {
-    /// A line that is no request ([`Word::Checksum`], [`Word::Length`], [`Word::Syntax`]), or a plan
-    /// that cannot be ([`Word::Range`]).
+    /// A line that is no request ([`Word::Checksum`], [`Word::Length`], [`Word::Syntax`]), or a
+    /// plan that cannot be ([`Word::Range`]).
     Line(WireError),
     /// See [`Word::Order`]; the patient whose turn it is.
     Order {
