@@ -344,3 +344,21 @@ pub fn chart(over: Over, measured: &[Measured]) -> Chart {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: 3/512 of the mean gap, and the two floors at 0.35 and 0.65.
+    #[test]
+    fn bounds_by_hand() {
+        let mut instance = Instance::same(2, 0.35, 0.65);
+        assert!((theorem_1(&instance) - 3.0 * 0.3 / 512.0).abs() < 1e-12);
+        let variance = 0.35 * 0.65;
+        let [fair, all] = floors(&instance, 1);
+        assert!((fair - 0.3 * 2.0 * variance).abs() < 1e-9, "{fair}");
+        assert!((all - 0.3 * variance).abs() < 1e-9, "{all}");
+        instance.p1 = vec![0.65, 0.25];
+        assert!((theorem_1(&instance) - 3.0 * 0.2 / 512.0).abs() < 1e-12);
+    }
+}

@@ -280,6 +280,8 @@ mod tests {
         assert_eq!(found.rows[2].high, 0.0);
         let plain = adjust(&effects(&[0.1, 0.3, -0.23]), None, Some(Simultaneous::Bonferroni));
         assert_eq!(plain.unwrap().rows[2].says, "holds 0");
+        let up = adjust(&effects(&[0.1, 0.3, 0.23]), None, Some(Simultaneous::Holm)).unwrap();
+        assert_eq!(up.rows[2].low, 0.0);
         assert_eq!(adjust(&effects(&[0.1]), None, None), None);
     }
 
@@ -290,6 +292,8 @@ mod tests {
         let two = Looks::new(&plan, early as u32 + 2, None);
         assert_eq!((two.fractions, two.planned), (vec![0.625, 0.75], 4));
         assert_eq!(Looks::new(&plan, 0, Some(4000)).fractions, [0.625, 0.75, 0.875, 1.0]);
+        // A close at the count of a report takes its place.
+        assert_eq!(Looks::new(&plan, 0, Some(2500)).fractions, [0.625]);
         assert_eq!(Looks::new(&plan, 0, Some(2600)).fractions, [0.625, 0.65]);
         assert_eq!(Looks::new(&plan, 0, Some(1000)).fractions, [0.25]);
     }
@@ -306,5 +310,30 @@ mod tests {
         let found = adjust(&effects(&[0.02]), Some((open, &looks)), None).unwrap();
         assert_eq!(found.rows[0].says, "no boundary crossed: go on");
         assert!(found.method.contains("all 4 reports"), "{}", found.method);
+    }
+
+    /// An interval that holds the planned effect is not futile, on either side of 0; one that ends
+    /// before it is.
+    #[test]
+    fn futility_is_on_the_side_of_0() {
+        let looks = Looks { fractions: vec![0.625], closed: false, planned: 4 };
+        let says = |planned: i32, estimate: f64| {
+            let boundary = Boundary { kind: Kind::OBrienFleming, effect: Some(planned) };
+            let found = adjust(&effects(&[estimate]), Some((boundary, &looks)), None).unwrap();
+            found.rows[0].says
+        };
+        assert_eq!(says(300_000, 0.2), "no boundary crossed: go on");
+        assert_eq!(says(-300_000, -0.2), "no boundary crossed: go on");
+        assert_eq!(says(-300_000, 0.05), "futility boundary crossed");
+    }
+
+    #[test]
+    fn boundaries_of_a_file_are_checked() {
+        let read = |kind: &str, effect| {
+            Boundary::try_from(RawBoundary { kind: kind.into(), effect: Some(effect) })
+        };
+        assert_eq!(read("pocock", -0.25).map(|found| found.effect), Ok(Some(-250_000)));
+        assert!(read("pocock", 0.0).unwrap_err().contains("effect = 0, allowed -1..=1, not 0"));
+        assert!(read("pocock", 1.5).is_err() && read("x", 0.1).is_err());
     }
 }

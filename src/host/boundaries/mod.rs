@@ -161,9 +161,11 @@ mod tests {
     /// Uneven looks, one of them right before the end, spend no more and no less than the level.
     #[test]
     fn uneven_looks_spend_the_level() {
-        let fractions = [0.5, 0.55, 0.9, 0.99, 1.0];
-        for kind in Kind::ALL {
-            let values = kind.critical(0.05, &fractions, true);
+        // The last is a trial closed before its end: it spends all that is left.
+        for (kind, fractions) in Kind::ALL.into_iter().flat_map(|kind| {
+            [&[0.5, 0.55, 0.9, 0.99, 1.0][..], &[0.6, 0.7]].map(|fractions| (kind, fractions))
+        }) {
+            let values = kind.critical(0.05, fractions, true);
             let mut walk = Walk::new();
             let mut total = 0.0;
             for (t, c) in fractions.iter().zip(&values) {

@@ -133,3 +133,31 @@ pub fn study(question: &Question, found: &Candidate) -> Result<Study, SimulateEr
     ];
     Ok(Study { grid, cells, charts })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::boundaries::Kind;
+    use crate::host::planner::{Given, Silent, Target, Wish};
+    use crate::host::simulate::Instance;
+    use crate::plan::Plan;
+
+    /// The grid of a plan with a boundary has it too, so that the page shows one kind of power.
+    #[test]
+    fn grid_has_the_plan_s_boundary() {
+        let plan = Plan::parse("features=2 patients=200 epsilon=1 reports=2").unwrap();
+        let mut base = Scenario::new(plan, Instance::same(2, 0.4, 0.6), 1, 1);
+        base.boundary = Some(Kind::Pocock);
+        let given = Given { patients: Some(200), effect: Some(0.2), epsilon: None, alpha: None };
+        let wish =
+            Wish { power: None, width: None, better: None, regret: None, target: Target::Feature };
+        let question = Question { base, baseline: 0.4, given, wish, meter: &Silent };
+        let choice = question.start();
+        let small = Scenario { runs: 2, ..question.scenario(&choice, Effort::Rough).unwrap() };
+        let summary = question.play(&small).unwrap();
+        let found = Candidate { choice, summary, error: None };
+        let cells = scenarios::parse("g", &grid(&question, &found).unwrap()).unwrap();
+        assert!(cells.iter().all(|cell| cell.scenario.boundary == Some(Kind::Pocock)));
+        assert!(cells.iter().all(|cell| cell.scenario.plan.reports() == 2));
+    }
+}

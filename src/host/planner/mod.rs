@@ -24,6 +24,8 @@ pub mod compare;
 pub mod describe;
 mod find;
 pub mod search;
+#[cfg(test)]
+mod tests;
 pub mod trial_file;
 pub mod verdict;
 mod wish;

@@ -62,3 +62,26 @@ pub fn keys(plan: &Plan) -> String {
         plan.reports(),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The file that is written is read as the same plan.
+    #[test]
+    fn a_written_plan_is_read_again() {
+        let plan = Plan::parse(
+            "design=interim features=2 patients=300 scale=3 alpha=1/3 epsilon=1/2 beta=1/7 reports=2",
+        )
+        .unwrap();
+        let words = Words {
+            title: "T".into(),
+            arms: vec!["a".into(), "b".into()],
+            features: Vec::new(),
+            question: "Q?".into(),
+            more: String::new(),
+        };
+        let text = words.trial_file("f", &plan).unwrap();
+        assert_eq!(TrialFile::parse("f", &text).unwrap().plan, plan);
+    }
+}

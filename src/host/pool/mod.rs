@@ -190,6 +190,8 @@ mod tests {
         near(found.fixed.estimate, 0.2);
         near(found.fixed.error, 1.0 / 150f64.sqrt());
         near(found.q.unwrap()[0], 3.0);
+        // With 2 degrees of freedom the chance of more is e^(-Q/2).
+        near(found.q.unwrap()[1], (-1.5f64).exp());
         near(found.tau2, 1.0 / 75.0);
         near(found.i2, 1.0 / 3.0);
         // Weights 1/(1/100 + 1/75) = 300/7 and 1/(1/25 + 1/75) = 75/4 twice.

@@ -191,3 +191,41 @@ pub fn check_digest(sites: &[Site], digest: &str) -> Result<(), String> {
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(name: &str, features: &[u8]) -> Site {
+        let row = |feature: &u8| {
+            format!(
+                "{{\"feature\":{feature},\"name\":\"kind {feature}\",\"estimate\":0.1,\
+                 \"standard_error\":0.1,\"low\":-0.1,\"high\":0.3,\"outcomes\":9}}"
+            )
+        };
+        let rows: Vec<String> = features.iter().map(row).collect();
+        let text = format!(
+            "{{\"trial\":\"{name}\",\"title\":\"t\",\"file\":\"0011\",\"plan\":null,\
+             \"enrolled\":9,\"resolved\":9,\"rows\":[{}],\"overall\":null,\"mac\":\"\"}}",
+            rows.join(",")
+        );
+        Site::parse(name, &text).unwrap()
+    }
+
+    /// Features stand in their order, also if the first site has no row of some; each has the sites
+    /// that have it.
+    #[test]
+    fn features_of_all_sites_in_order() {
+        let pooled = pool(&[site("a", &[2]), site("b", &[0, 2])]);
+        let found: Vec<_> =
+            pooled.iter().map(|effect| (effect.name.as_str(), effect.parts.len())).collect();
+        assert_eq!(found, [("kind 0", 1), ("kind 2", 2)]);
+    }
+
+    #[test]
+    fn another_trial_file_is_named() {
+        let sites = [site("a", &[0])];
+        assert_eq!(check_digest(&sites, "0011"), Ok(()));
+        assert!(check_digest(&sites, "0012").unwrap_err().contains("ran trial file 0011"));
+    }
+}

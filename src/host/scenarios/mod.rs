@@ -279,6 +279,11 @@ mod tests {
         assert_eq!(cells[0].scenario.world.instance.p1, [0.4, 0.4]);
         let against = cells.iter().find(|cell| cell.effect == Effect::OneAgainst).unwrap();
         assert_eq!(against.scenario.world.instance.p1, [0.2, 0.6000000000000001]);
+        let p1 = |effect| {
+            let cell = cells.iter().find(|cell| cell.effect == effect).unwrap();
+            cell.scenario.world.instance.p1.clone()
+        };
+        assert_eq!((p1(Effect::Half), p1(Effect::Reversed)), (vec![0.5; 2], vec![0.2; 2]));
         assert_eq!(cells[15].scenario.plan.patients(), 200);
         let file = format!(
             "effects = [\"half\"]\ndesigns = [\"interim\"]\n{FILE}[[scenario]]\nname = \"late\"\ndelay = [10, 20]\n[[scenario]]\nname = \"lost\"\nlost = \"0,0.2\"\n"
@@ -318,5 +323,19 @@ mod tests {
             let error = parse("f", &FILE.replacen(from, to, 1)).unwrap_err().to_string();
             assert!(error.starts_with(message), "{error}");
         }
+    }
+
+    /// A key of a `[[scenario]]` takes the place of the base's, drift reaches the world, and a
+    /// single feature cannot be against the others.
+    #[test]
+    fn scenarios_change_the_base() {
+        let base = FILE.replacen("effect = 0.2", "effect = 0.2\ndelay = 7\ndrift = 0.1", 1);
+        let file = base.clone() + "[[scenario]]\nname = \"x\"\ndelay = 9\n";
+        let cells = parse("f", &file).unwrap();
+        assert_eq!(cells.len(), 2 * 5 * 3);
+        assert!(cells.iter().all(|cell| cell.scenario.world.delay == Delay::fixed(9)));
+        assert!(cells.iter().all(|cell| cell.scenario.world.instance.drift == 0.1));
+        let one = parse("f", &base.replacen("features = 2", "features = 1", 1)).unwrap();
+        assert_eq!(one.len(), 2 * 4 * 3);
     }
 }

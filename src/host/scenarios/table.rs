@@ -210,3 +210,56 @@ pub fn table(rows: &[Row]) -> String {
         "The overall effect of every scenario and design; --csv and --json have every feature.\n\n";
     core::iter::once(intro.to_owned()).chain(lines.iter().map(line)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::simulate::run;
+
+    /// Columns hold what they are called, for a feature and for the trial.
+    #[test]
+    fn columns_hold_what_they_say() {
+        let file = "effects = [\"one-against\"]\ndesigns = [\"uniform\"]\nruns = 40\n[plan]\n\
+                    features = 2\npatients = 200\nepsilon = 1\nalpha = 1\nbeta = \"1/10\"\n\
+                    [world]\nbaseline = 0.4\neffect = 0.2\ndelay = \"3..9\"\nlost = \"0,0.25\"\n";
+        let cells = crate::host::scenarios::parse("f", file).unwrap();
+        let summary = run(&cells[0].scenario).unwrap();
+        let rows = rows(&cells[0], &summary);
+        let of = |row: usize, name: &str| {
+            let found = rows[row].iter().find(|(column, _)| *column == name);
+            found.map(|(_, value)| value.clone()).unwrap()
+        };
+        let number = |row, name| match of(row, name) {
+            Value::Number(number) => number,
+            Value::Whole(number) => number as f64,
+            other => panic!("{name} {other:?}"),
+        };
+        assert_eq!(rows.len(), 3);
+        for (name, value) in [
+            ("delay_from", 3.0),
+            ("delay_to", 9.0),
+            ("lost0", 0.0),
+            ("lost1", 0.25),
+            ("alpha", 1.0),
+            ("beta", 0.1),
+            ("patients", 200.0),
+        ] {
+            assert_eq!(number(2, name), value, "{name}");
+        }
+        assert_eq!((number(0, "p0"), number(0, "p1")), (0.4, 0.2));
+        assert!((number(0, "effect") + 0.2).abs() < 1e-12);
+        assert!((number(1, "effect") - 0.2).abs() < 1e-12);
+        let f = &summary.features[1];
+        assert_eq!(number(1, "excludes_0"), f.excludes_0.unwrap().mean);
+        assert_eq!(number(1, "n"), f.patients);
+        assert_eq!(number(2, "excludes_0"), summary.overall_excludes_0.unwrap().mean);
+        assert_eq!(number(2, "coverage"), summary.overall_coverage.unwrap().mean);
+        assert_eq!(of(0, "regret"), Value::None);
+        // Over features: 0.4 and 0.4, so no effect overall.
+        let planned = file.replacen("one-against", "planned", 1);
+        let cells = crate::host::scenarios::parse("f", &planned).unwrap();
+        let rows = super::rows(&cells[0], &run(&cells[0].scenario).unwrap());
+        let effect = rows[2].iter().find(|(column, _)| *column == "effect");
+        assert!(matches!(effect, Some((_, Value::Number(x))) if (x - 0.2).abs() < 1e-12));
+    }
+}

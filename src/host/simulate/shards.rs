@@ -226,3 +226,30 @@ pub fn merge(mut parts: Vec<Shard>) -> Result<Shard, SimulateError> {
     }
     Ok(whole)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::boundaries::Kind;
+    use crate::host::simulate::sums;
+
+    /// Parts with and without a boundary count other things and make no whole; the file of one
+    /// without is as it was before there were boundaries.
+    #[test]
+    fn parts_of_another_boundary_are_refused() {
+        let plan = Plan::parse("features=1 patients=40 epsilon=1 reports=1").unwrap();
+        let part = |runs: Range<u32>, boundary| {
+            let instance = Instance::same(1, 0.3, 0.6);
+            let scenario = Scenario { boundary, ..Scenario::new(plan, instance, 4, 1) };
+            let found = sums(&scenario, runs.clone(), &|| ()).unwrap();
+            Shard::new(runs, &[(&scenario, 1, found)])
+        };
+        let pocock = Some(Kind::Pocock);
+        let error = merge(vec![part(0..2, None), part(2..4, pocock)]).unwrap_err().to_string();
+        assert!(error.contains("their setups differ"), "{error}");
+        let whole = merge(vec![part(0..2, pocock), part(2..4, pocock)]).unwrap();
+        assert_eq!(whole, part(0..4, pocock));
+        assert!(whole.to_json().contains("\"pocock\""));
+        assert!(!part(0..4, None).to_json().contains("boundary"));
+    }
+}
