@@ -252,7 +252,7 @@ fn provision_warns_of_dp_conse() {
     );
 }
 
-/// Without a terminal the program alone is the demonstration.
+/// Without a terminal the program alone is the demonstration, and it ends by naming the browser.
 #[test]
 fn no_terminal_means_demo() {
     let ward = Ward::new();
@@ -274,6 +274,8 @@ fn no_terminal_means_demo() {
             assert!(told.contains(text), "{text:?} is not in\n{told}");
         }
         assert!(told.contains(&format!("{patients} simulated patients")), "{told}");
+        let last = told.trim_end().lines().last().unwrap_or_default();
+        assert!(last.contains("equipoise web --flash") && last.contains("browser"), "{last}");
     }
     assert!(!ward.file("data").exists(), "the demonstration leaves nothing behind");
 }

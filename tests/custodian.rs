@@ -8,7 +8,7 @@ use std::time::Duration;
 use equipoise::host::terminal::client::{AskError, Client, Source};
 use equipoise::host::terminal::custodian;
 use equipoise::host::terminal::failure::Failure;
-use equipoise::host::terminal::keys::Key;
+use equipoise::host::terminal::keys::KeyFile;
 use equipoise::host::terminal::link::{Link, LinkError};
 use equipoise::host::virtual_board::{Flash, PAGES, VirtualBoard};
 use equipoise::plan::Plan;
@@ -92,12 +92,12 @@ fn plan() -> Plan {
     Plan::parse("features=2 patients=40 epsilon=1").unwrap()
 }
 
-fn key() -> Key {
+fn key() -> KeyFile {
     let folder = tempfile::tempdir().unwrap();
-    Key::generate(&folder.path().join("key")).unwrap()
+    KeyFile::generate(&folder.path().join("key")).unwrap()
 }
 
-fn provision(line: &Line, key: &Key) -> Result<custodian::Begun, Failure> {
+fn provision(line: &Line, key: &KeyFile) -> Result<custodian::Begun, Failure> {
     custodian::provision(&mut line.client(), &plan(), FILE, key)
 }
 

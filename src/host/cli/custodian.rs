@@ -10,7 +10,7 @@ use crate::host::terminal::bedside::failure;
 use crate::host::terminal::client::Client;
 use crate::host::terminal::custodian::{self, DP_CONSE_NOTE};
 use crate::host::terminal::failure::Failure;
-use crate::host::terminal::keys::Key;
+use crate::host::terminal::keys::KeyFile;
 use crate::host::terminal::log::{Event, Log};
 use crate::host::terminal::place;
 use crate::host::terminal::trial_file::TrialFile;
@@ -28,7 +28,7 @@ pub struct KeygenArgs {
 /// # Errors
 /// The file exists, or cannot be written.
 pub fn keygen(args: &KeygenArgs) -> Result<(), CliError> {
-    Key::generate(&args.file)?;
+    KeyFile::generate(&args.file)?;
     say(&format!(
         "{} holds a new key. Keep a copy in a safe place: without it a trial cannot be closed.\n",
         args.file.display()
@@ -78,7 +78,7 @@ pub struct ProvisionArgs {
 /// Refused, a trial file or key that cannot be used, or no device.
 pub fn provision(args: &ProvisionArgs) -> Result<(), CliError> {
     let trial = TrialFile::read(&args.trial)?;
-    let key = Key::read(&args.custodian.key_file)?;
+    let key = KeyFile::read(&args.custodian.key_file)?;
     let file = FileDigest(trial.digest());
     // The same trial file and key give the same kit numbers.
     let begun_before = place::trial_copy(file).is_ok_and(|copy| copy.exists());
@@ -135,7 +135,7 @@ pub struct CloseArgs {
 /// # Errors
 /// Not confirmed, refused, or no device.
 pub fn close(args: &CloseArgs) -> Result<(), CliError> {
-    let key = Key::read(&args.custodian.key_file)?;
+    let key = KeyFile::read(&args.custodian.key_file)?;
     let mut client = args.custodian.device.client();
     let status = trial_on(&mut client)?;
     if state(&mut client)? == State::Closed {
@@ -199,7 +199,7 @@ pub struct EraseArgs {
 /// # Errors
 /// Not confirmed, refused, or no device.
 pub fn erase(args: &EraseArgs) -> Result<(), CliError> {
-    let key = Key::read(&args.custodian.key_file)?;
+    let key = KeyFile::read(&args.custodian.key_file)?;
     let mut client = args.custodian.device.client();
     let status = trial_on(&mut client)?;
     let running = state(&mut client)? != State::Closed;

@@ -11,7 +11,7 @@ use super::error::CliError;
 use super::session::{OperatorArgs, TrialArgs};
 use crate::host::os;
 use crate::host::output::{check_file, say};
-use crate::host::terminal::keys::Key;
+use crate::host::terminal::keys::KeyFile;
 use crate::host::terminal::log::Log;
 use crate::host::terminal::pharmacy::{self, KitList};
 use crate::host::terminal::trial_file::TrialFile;
@@ -101,7 +101,7 @@ fn list(args: &ListArgs) -> Result<(), CliError> {
     if !args.csv {
         return Err(CliError::usage("the list of kits is written as CSV: --csv"));
     }
-    let (trial, key) = (TrialFile::read(&args.trial)?, Key::read(&args.key_file)?);
+    let (trial, key) = (TrialFile::read(&args.trial)?, KeyFile::read(&args.key_file)?);
     let files = args.output.as_ref().map(|list| [list.clone(), seal_path(list)]);
     for file in files.iter().flatten() {
         check_file(file, args.force).map_err(|error| CliError::file(file, &error))?;
@@ -139,7 +139,7 @@ fn write_private(path: &Path, text: &str, force: bool) -> io::Result<()> {
 }
 
 fn verify(args: &VerifyArgs) -> Result<(), CliError> {
-    let (trial, key) = (args.trial.read()?, Key::read(&args.key_file)?);
+    let (trial, key) = (args.trial.read()?, KeyFile::read(&args.key_file)?);
     let read =
         |path: &Path| std::fs::read_to_string(path).map_err(|error| CliError::file(path, &error));
     let (text, seal) = (read(&args.list)?, read(&seal_path(&args.list))?);
@@ -152,7 +152,7 @@ fn verify(args: &VerifyArgs) -> Result<(), CliError> {
 }
 
 fn reveal(args: &RevealArgs) -> Result<(), CliError> {
-    let (trial, key) = (args.trial.read()?, Key::read(&args.key_file)?);
+    let (trial, key) = (args.trial.read()?, KeyFile::read(&args.key_file)?);
     // Before a log is begun for a kit that is not there.
     if let Some(labels) = &trial.kits {
         labels.kit(&args.kit).map_err(CliError::usage)?;

@@ -8,7 +8,7 @@ use super::values::read;
 use crate::host::output::{check_file, say, write_file};
 use crate::host::pool::site::{self, Macs, Site};
 use crate::host::pool::{forest, site::digest_text};
-use crate::host::terminal::keys::Key;
+use crate::host::terminal::keys::KeyFile;
 use crate::host::terminal::trial_file::TrialFile;
 use crate::wire::FileDigest;
 
@@ -51,7 +51,8 @@ pub fn pool(args: &PoolArgs) -> Result<(), CliError> {
         .iter()
         .map(|path| Site::parse(&name(path), &read(path)?).map_err(CliError::usage));
     let sites = sites.collect::<Result<Vec<_>, _>>()?;
-    let keys = args.key_file.iter().map(|path| Key::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let keys =
+        args.key_file.iter().map(|path| KeyFile::read(path)).collect::<Result<Vec<_>, _>>()?;
     if let Some(path) = &args.trial {
         let digest = digest_text(FileDigest(TrialFile::read(path)?.digest()));
         site::check_digest(&sites, &digest).map_err(CliError::refused)?;

@@ -10,7 +10,7 @@ use super::session::{PortArgs, TrialArgs};
 use crate::host::boundaries::adjusted::Simultaneous;
 use crate::host::output::{say, write_file};
 use crate::host::terminal::bedside::failure;
-use crate::host::terminal::keys::Key;
+use crate::host::terminal::keys::KeyFile;
 use crate::host::terminal::report::{self, Effects, Format};
 use crate::host::terminal::tie::same_file;
 use crate::wire::FileDigest;
@@ -65,7 +65,7 @@ pub fn report(args: &ReportArgs) -> Result<(), CliError> {
         Err(_) if args.trial.trial.is_none() && !args.verify => None,
         Err(error) => return Err(error),
     };
-    let key = args.key_file.as_deref().filter(|_| args.verify).map(Key::read).transpose()?;
+    let key = args.key_file.as_deref().filter(|_| args.verify).map(KeyFile::read).transpose()?;
     let report = client.report().map_err(failure)?;
     let status = client.status().map_err(failure)?;
     if report.trial != status.name.id {

@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 use super::{Combined, Part, combine};
 use crate::host::terminal::client::Report;
-use crate::host::terminal::keys::Key;
+use crate::host::terminal::keys::KeyFile;
 use crate::plan::Plan;
 use crate::wire::{FileDigest, Hex, Micro, Row, TrialId};
 
@@ -94,7 +94,7 @@ impl Site {
     }
 
     /// Whether the MAC is right under one of the keys.
-    fn is_signed(&self, keys: &[Key]) -> bool {
+    fn is_signed(&self, keys: &[KeyFile]) -> bool {
         let Some((report, plan, file)) = self.report() else { return false };
         keys.iter().any(|key| key.signed(&plan, file, &report))
     }
@@ -104,7 +104,7 @@ impl Site {
 ///
 /// # Errors
 /// What does not fit, by the names of the files.
-pub fn check(sites: &[Site], keys: &[Key]) -> Result<Macs, String> {
+pub fn check(sites: &[Site], keys: &[KeyFile]) -> Result<Macs, String> {
     let Some(first) = sites.first() else { return Err("no reports".into()) };
     for (place, site) in sites.iter().enumerate() {
         let twice = |other: &&Site| other.raw.trial == site.raw.trial;

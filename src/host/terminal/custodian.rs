@@ -11,7 +11,7 @@
 use super::bedside::failure;
 use super::client::{AskError, Client};
 use super::failure::Failure;
-use super::keys::Key;
+use super::keys::KeyFile;
 use crate::plan::Plan;
 use crate::prelude::*;
 use crate::wire::{Claim, FileDigest, Reply, Request, State, TrialId, Word};
@@ -41,7 +41,7 @@ pub fn provision(
     client: &mut Client,
     plan: &Plan,
     file: FileDigest,
-    key: &Key,
+    key: &KeyFile,
 ) -> Result<Begun, Failure> {
     let hello = client.hello().map_err(failure)?;
     let text = match hello.state {
@@ -75,7 +75,7 @@ pub fn provision(
 ///
 /// # Errors
 /// No device, another key, or refused.
-pub fn close(client: &mut Client, key: &Key) -> Result<(), Failure> {
+pub fn close(client: &mut Client, key: &KeyFile) -> Result<(), Failure> {
     command(client, key, &Request::Close, done)
 }
 
@@ -83,14 +83,14 @@ pub fn close(client: &mut Client, key: &Key) -> Result<(), Failure> {
 ///
 /// # Errors
 /// No device, another key, or refused.
-pub fn erase(client: &mut Client, key: &Key) -> Result<(), Failure> {
+pub fn erase(client: &mut Client, key: &KeyFile) -> Result<(), Failure> {
     command(client, key, &Request::Erase, done)
 }
 
 /// Sends a custodian command with its proof.
 fn command<T>(
     client: &mut Client,
-    key: &Key,
+    key: &KeyFile,
     request: &Request,
     mut take: impl FnMut(&Reply<'_>) -> Option<T>,
 ) -> Result<T, Failure> {

@@ -19,7 +19,7 @@ use super::boards::Board;
 use super::client::Client;
 use super::custodian;
 use super::failure::Failure;
-use super::keys::Key;
+use super::keys::KeyFile;
 use super::kit_label::{KitLabel, RawLabel};
 use super::log;
 use super::register::Treatment;
@@ -121,7 +121,7 @@ pub fn demo(args: &Settings) -> Result<(), Failure> {
         Kind::Virtual => Board::virtual_on(&folder.0.join("flash"))?,
         Kind::Qemu => Board::qemu(&folder.0)?,
     };
-    let key = Key::generate(&folder.0.join("custodian.key"))?;
+    let key = KeyFile::generate(&folder.0.join("custodian.key"))?;
     let seed = args.seed.map_or_else(getrandom::u64, Ok);
     let seed = seed.map_err(|error| Failure::Usage(format!("no randomness: {error}")))?;
 
@@ -152,7 +152,12 @@ pub fn demo(args: &Settings) -> Result<(), Failure> {
 }
 
 /// The report next to the truth, and what the trial was worth.
-fn conclude(ward: &mut Ward, key: &Key, log_file: &Path, start: Instant) -> Result<(), Failure> {
+fn conclude(
+    ward: &mut Ward,
+    key: &KeyFile,
+    log_file: &Path,
+    start: Instant,
+) -> Result<(), Failure> {
     let report = ward.bedside.client().report().map_err(failure)?;
     let trial = ward.bedside.trial().clone();
     let status = ward.bedside.status()?;

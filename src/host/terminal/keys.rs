@@ -21,16 +21,16 @@ use crate::wire::{
     FileDigest, Hex, MAC_BYTES, NONCE_BYTES, Proof, Request, TrialId, TrialName, unhex,
 };
 
-/// The custodian's key.
-pub struct Key([u8; MAC_BYTES]);
+/// The custodian's key, as its file holds it.
+pub struct KeyFile([u8; MAC_BYTES]);
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for KeyFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Key(withheld)")
+        f.write_str("KeyFile(withheld)")
     }
 }
 
-impl Key {
+impl KeyFile {
     /// Draws a key and writes it to a new file of mode 0600.
     ///
     /// # Errors

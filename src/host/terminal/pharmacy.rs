@@ -16,7 +16,7 @@ use crate::prelude::*;
 use std::fmt::Write;
 
 use super::failure::Failure;
-use super::keys::Key;
+use super::keys::KeyFile;
 use super::kit_label::KitLabel;
 use super::log::{Event, Log};
 use super::text;
@@ -51,7 +51,7 @@ fn labels(trial: &TrialFile) -> Result<&KitLabel, Failure> {
 ///
 /// # Errors
 /// The trial is not blinded.
-pub fn list(trial: &TrialFile, key: &Key) -> Result<KitList, Failure> {
+pub fn list(trial: &TrialFile, key: &KeyFile) -> Result<KitList, Failure> {
     let (labels, kits) = (labels(trial)?, trial.plan.kits());
     let file = FileDigest(trial.digest());
     let mut text = "kit,label,check,arm,arm_name\n".to_owned();
@@ -69,7 +69,7 @@ pub fn list(trial: &TrialFile, key: &Key) -> Result<KitList, Failure> {
 ///
 /// # Errors
 /// The first line that differs, or the seal.
-pub fn verify(trial: &TrialFile, key: &Key, text: &str, seal: &str) -> Result<u32, Failure> {
+pub fn verify(trial: &TrialFile, key: &KeyFile, text: &str, seal: &str) -> Result<u32, Failure> {
     let right = list(trial, key)?;
     let refused = |what: String| Err(Failure::Refused(what));
     let (found, expected) = (text.lines().count(), right.text.lines().count());
@@ -97,7 +97,7 @@ pub fn verify(trial: &TrialFile, key: &Key, text: &str, seal: &str) -> Result<u3
 /// No such kit, the trial is not blinded, a reason that is not allowed, or the disk refused.
 pub fn reveal(
     trial: &TrialFile,
-    key: &Key,
+    key: &KeyFile,
     label: &str,
     reason: &str,
     log: &mut Log,

@@ -16,7 +16,7 @@ use super::boards::Board;
 use super::client::Client;
 use super::custodian;
 use super::failure::Failure;
-use super::keys::Key;
+use super::keys::KeyFile;
 use super::log::head_path;
 use super::place;
 use super::trial_file::{EXAMPLE, TrialFile};
@@ -144,8 +144,11 @@ fn provision(client: &mut Client, files: &Files, named: Option<&Path>) -> Result
         None => ask_for_trial()?,
     };
     let trial = TrialFile::parse(&named.unwrap_or(&files.trial()).display().to_string(), &text)?;
-    let key =
-        if files.key().exists() { Key::read(&files.key())? } else { Key::generate(&files.key())? };
+    let key = if files.key().exists() {
+        KeyFile::read(&files.key())?
+    } else {
+        KeyFile::generate(&files.key())?
+    };
     files.set_old_log_aside()?;
     let copy = files.trial();
     std::fs::write(&copy, text).map_err(|error| Failure::file(&copy, &error))?;

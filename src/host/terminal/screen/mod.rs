@@ -21,6 +21,7 @@
 
 mod choice;
 pub mod letters;
+mod news;
 pub mod run;
 mod update;
 pub mod view;
