@@ -21,6 +21,7 @@ use page::Visitor;
 use relay::{Fate, Relay};
 use rustix::process::{Pid, Signal, kill_process};
 use screen::Screen;
+use std::os::unix::fs::PermissionsExt;
 use ward::Ward;
 
 fn log(ward: &Ward) -> String {
@@ -347,6 +348,15 @@ fn screen_and_page_share_the_news() {
     screen.shows("Now: AB.");
     screen.keys(&["Escape"]);
     screen.shows("Outcomes waiting: 3");
+    screen.keys(&["c"]);
+    screen.shows("The list of enrolments is in ward-20");
     screen.keys(&["q"]);
     screen.shows("left with 0");
+    let saved = ward.files().into_iter().find(|file| file.extension().is_some_and(|e| e == "csv"));
+    let saved = saved.expect("the list is beside the log");
+    assert_eq!(
+        std::fs::read_to_string(&saved).unwrap(),
+        ward.run(&["list", "--csv", "--log", "ward.jsonl"]).out
+    );
+    assert_eq!(std::fs::metadata(saved).unwrap().permissions().mode() & 0o777, 0o600);
 }

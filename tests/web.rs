@@ -1,8 +1,14 @@
 //! The server of the bedside page, asked without a browser: who gets in, what is refused, what
 //! happens once, and where an outcome must not be. The page itself is in `browser.rs`.
 
+#[path = "web/disk.rs"]
+mod disk;
 #[path = "common/http.rs"]
 mod http;
+#[path = "web/once.rs"]
+mod once;
+#[path = "web/open.rs"]
+mod open;
 #[path = "common/page.rs"]
 mod page;
 #[path = "common/relay.rs"]
@@ -10,15 +16,14 @@ mod relay;
 #[path = "common/ward.rs"]
 mod ward;
 
-use std::process::Command;
-
+use equipoise::host::web::files::FILES;
 use http::exchange;
 use page::{Page, Visitor};
-use relay::{Fate, Relay};
 use serde_json::json;
-use ward::{BLINDED, PROGRAM, Ward};
+use ward::{BLINDED, Ward};
 
-fn enrol(code: &str) -> serde_json::Value {
+/// The order to enrol a patient.
+pub fn enrol(code: &str) -> serde_json::Value {
     json!({ "order": "enrol", "code": code, "levels": [2] })
 }
 
@@ -59,7 +64,7 @@ fn strangers_are_refused() {
         assert_eq!(answer.status, status, "{changes:?}: {answer:?}");
     }
     let get = |file: &str| visitor.ask(&format!("GET {}{file}", visitor.folder), &[], b"").status;
-    assert_eq!((get(""), get("app.js"), get("style.css")), (200, 200, 200));
+    assert_eq!((get(""), get("list.js"), get("style.css")), (200, 200, 200));
     assert_eq!((get("order"), get("nothing"), get("../")), (405, 404, 404));
     assert_eq!(visitor.post(&vec![b' '; 100_000]).status, 413);
     assert_eq!(visitor.post(&[b'['; 4000]).status, 400);
@@ -85,6 +90,19 @@ fn strangers_are_refused() {
     let state = visitor.wait(|state| state["up"] == true);
     assert_eq!(state["status"]["assigned"], 0, "nothing happened: {state:#}");
     assert_eq!(visitor.order(1, &enrol("P-1"))["done"], "enrolled", "the right request is taken");
+}
+
+/// A request whose body does not come is ended.
+#[test]
+fn a_slow_body_is_given_up() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let page = Page::serve(&ward, &[]);
+    let visitor = Visitor::enter(&page);
+    let length = [("Content-Length", "100")];
+    let answer = visitor.ask(&format!("POST {}order", visitor.folder), &length, b"");
+    assert_eq!(answer.status, 408, "{answer:?}");
 }
 
 /// Every answer forbids caching, framing, referrers and content from elsewhere.
@@ -117,51 +135,24 @@ fn every_answer_has_strict_headers() {
         assert_eq!(answer.header("cache-control"), "no-store", "{answer:?}");
         assert_eq!(answer.header("referrer-policy"), "no-referrer", "{answer:?}");
         assert_eq!(answer.header("x-content-type-options"), "nosniff", "{answer:?}");
+        assert_eq!(answer.header("x-frame-options"), "DENY", "{answer:?}");
+        assert!(answer.header("permissions-policy").contains("camera=()"), "{answer:?}");
+        assert_eq!(answer.header("cross-origin-opener-policy"), "same-origin", "{answer:?}");
+        assert_eq!(answer.header("cross-origin-resource-policy"), "same-origin", "{answer:?}");
         let policy = answer.header("content-security-policy");
         assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{answer:?}");
-        assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
+        for part in ["connect-src 'self'", "frame-ancestors 'none'", "form-action 'none'"] {
+            assert!(policy.contains(part), "{part}: {policy}");
+        }
+        assert!(policy.ends_with("require-trusted-types-for 'script'; trusted-types 'none'"));
         assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
     }
     // The page names no other host.
-    for file in ["", "app.js", "style.css"] {
+    for file in FILES {
+        let file = file.name;
         let text = visitor.ask(&format!("GET {}{file}", visitor.folder), &[], b"").body;
         assert!(!text.contains("://") && !text.contains("//cdn"), "{file}");
     }
-}
-
-/// A double click, or an order sent again after a broken connection, is carried out once.
-#[test]
-fn an_order_is_carried_out_once() {
-    let ward = Ward::new();
-    let _device = ward.device();
-    ward.provision(&[]);
-    let page = Page::serve(&ward, &[]);
-    let visitor = Visitor::enter(&page);
-    let answers: Vec<_> = std::thread::scope(|scope| {
-        let send = || scope.spawn(|| visitor.order(7, &enrol("P-1")));
-        let sent = [send(), send(), send()];
-        sent.into_iter().map(|sent| sent.join().unwrap()).collect()
-    });
-    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:#?}");
-    assert_eq!(answers[0]["done"], "enrolled");
-    let note = json!({ "order": "note", "patient": 1, "kind": "deviation", "text": "left early" });
-    for _ in 0..2 {
-        assert_eq!(visitor.order(8, &note)["done"], "noted");
-        let outcome = json!({ "order": "outcome", "patient": 1, "outcome": 1 });
-        assert_eq!(visitor.order(9, &outcome)["done"], "recorded");
-    }
-    // Another form is another order: refused, for what it would do is done.
-    let again = visitor.order(10, &enrol("p-1"));
-    assert_eq!(again["failed"], "patient P-1 is already enrolled, as number 1");
-    let again = visitor.order(11, &json!({ "order": "lost", "patient": 1 }));
-    assert!(again["failed"].as_str().unwrap().contains("already recorded"), "{again}");
-    let log = std::fs::read_to_string(ward.file("ward.jsonl")).unwrap();
-    for event in ["arm", "note", "outcome"] {
-        assert_eq!(log.matches(&format!("\"event\":\"{event}\"")).count(), 1, "{event}: {log}");
-    }
-    let found = visitor.order(12, &json!({ "order": "find", "code": "P-1" }));
-    assert_eq!(found["patient"]["notes"][0]["text"], "left early", "{found:#}");
-    assert_eq!(ward.run(&["log", "verify", "ward.jsonl"]).code, 0);
 }
 
 /// An outcome is in no file, answer, event or line of output.
@@ -207,65 +198,6 @@ fn outcomes_are_kept_nowhere() {
     }
 }
 
-/// The device is unplugged after it has the request: the order stays open, no other is taken, and
-/// the same form gets the arm when the device is back.
-#[test]
-fn unplugged_in_an_enrolment() {
-    let ward = Ward::new();
-    let _device = ward.device();
-    ward.provision(&[]);
-    let relay = Relay::between(&ward.file("relay"), &ward.port(), Some(Fate::Lose("ASSIGN")));
-    let mut command = Command::new(PROGRAM);
-    command.args(["web", "--port", "relay", "--trial", "trial.toml", "--log", "ward.jsonl"]);
-    let page = Page::start(&ward, command);
-    let visitor = Visitor::enter(&page);
-    visitor.wait(|state| state["up"] == true);
-    let answer = std::thread::scope(|scope| {
-        let asked = scope.spawn(|| visitor.order(1, &enrol("P-1")));
-        relay.wait_for_loss();
-        drop(relay);
-        let state = visitor.wait(|state| state["unanswered"] == "P-1" && state["up"] == false);
-        assert_eq!(state["waiting"], json!([]), "no arm is shown: {state:#}");
-        let other = visitor.order(2, &enrol("P-2"));
-        assert!(other["failed"].as_str().unwrap().contains("P-1 is being enrolled"), "{other}");
-        let _back = Relay::between(&ward.file("relay"), &ward.port(), None);
-        asked.join().unwrap()
-    });
-    assert_eq!((&answer["done"], &answer["patient"]["number"]), (&json!("enrolled"), &json!(1)));
-    let log = std::fs::read_to_string(ward.file("ward.jsonl")).unwrap();
-    assert_eq!(log.matches("\"event\":\"arm\"").count(), 1, "{log}");
-    assert_eq!(log.matches("\"code\":\"P-2\"").count(), 0, "{log}");
-}
-
-/// Where the disk is full nothing is said to be done that is not in the log, and what was asked is
-/// answered once there is room.
-#[cfg(target_os = "linux")]
-#[test]
-fn full_disk_loses_nothing() {
-    let ward = Ward::new();
-    let _device = ward.device();
-    ward.provision(&[]);
-    // No file may grow beyond 2 blocks of 512 bytes: the log ends after a few lines.
-    let mut command = Command::new("sh");
-    let line = format!(
-        "trap '' XFSZ; ulimit -f 2; exec {PROGRAM} web --port port --trial trial.toml --log ward.jsonl"
-    );
-    command.args(["-c", &line]);
-    let page = Page::start(&ward, command);
-    let visitor = Visitor::enter(&page);
-    visitor.wait(|state| state["up"] == true);
-    let answer = visitor.order(1, &enrol("P-1"));
-    assert!(answer["failed"].as_str().unwrap().contains("File too large"), "{answer}");
-    assert_eq!(visitor.state()["waiting"], json!([]), "no arm without its line in the log");
-    drop(page);
-    assert_eq!(ward.run(&["log", "verify", "ward.jsonl"]).code, 0);
-    let page = Page::serve(&ward, &[]);
-    let visitor = Visitor::enter(&page);
-    let state = visitor.wait(|state| state["up"] == true && state["unanswered"].is_null());
-    let assigned = state["status"]["assigned"].as_u64().unwrap();
-    assert_eq!(state["waiting"].as_array().unwrap().len() as u64, assigned, "{state:#}");
-}
-
 /// Another address than loopback is refused with the reason and a way that is safe.
 #[test]
 fn listen_elsewhere_is_refused() {
@@ -298,11 +230,18 @@ fn a_blinded_page_learns_no_arm() {
     let state = visitor.wait(|state| state["up"] == true);
     assert_eq!(state["blinded"], true);
     seen.extend([state, visitor.order(90, &json!({ "order": "find", "code": "P-3" }))]);
-    for file in ["", "app.js"] {
-        let text = visitor.ask(&format!("GET {}{file}", visitor.folder), &[], b"").body;
+    for file in FILES {
+        let text = visitor.ask(&format!("GET {}{}", visitor.folder, file.name), &[], b"").body;
         seen.push(text.into());
     }
-    for answer in seen {
+    drop(page);
+    ward.good(&["close", "--yes", "--key-file", "key"]);
+    let page = Page::serve(&ward, &[]);
+    let visitor = Visitor::enter(&page);
+    let report = visitor.order(91, &json!({ "order": "report" }));
+    assert_eq!(report["arms"], json!(["arm 0", "arm 1"]), "{report:#}");
+    seen.push(report);
+    for answer in &seen {
         let text = answer.to_string();
         assert!(!text.contains("Placebo") && !text.contains("Verumin"), "{text}");
     }

@@ -2,8 +2,8 @@
 
 use crate::driver::Browser;
 use crate::page::Page;
+use crate::views::{SMALL, examine, on_paper, prepare};
 use crate::ward::{ARMS, BLINDED, Ward};
-use crate::{enrol, examine};
 
 /// The text of the page, which names no arm, and what is printed of it.
 #[track_caller]
@@ -28,25 +28,35 @@ fn kits_on_the_page_and_on_paper() {
     let arm = |label: &str| &list.iter().find(|row| row[1] == label).expect("a kit")[3];
     let page = Page::serve(&ward, &[]);
     let browser = Browser::start();
-    browser.size(360, 740);
+    browser.size(SMALL);
     browser.go(&page.address);
     browser.shows(&["Connected", "Nobody is waiting"]);
     let shown = "return document.querySelector('#main .arm .name').textContent";
     let label = |browser: &Browser| browser.run(shown, &[]).as_str().unwrap().to_owned();
     for code in ["P-1", "P-2", "P-3"] {
-        enrol(&browser, code, &["65 or over, home"]);
+        let first = code == "P-1";
+        prepare(&browser, code, &["65 or over, home"]);
+        browser.shows(&["The device assigns a kit to this patient."]);
+        browser.click(&format!("Enrol {code}"));
+        browser.shows(&["I have read it", &format!("Patient {code}, number ")]);
         let kit = label(&browser);
         let [_, slip] = read(&browser);
         assert!(slip.contains(&kit) && slip.contains(code) && slip.contains("Kit"), "{slip}");
-        examine(&browser, &format!("kit-{code}-360"));
+        examine(&browser, &format!("kit-{code}"));
         browser.click("I have read it");
         browser.click(code);
         browser.shows(&[&format!("Patient {code}, number "), "Another kit"]);
         assert_eq!(label(&browser), kit);
         read(&browser);
+        if first {
+            examine(&browser, "blinded-patient");
+        }
         browser.click("Another kit");
         browser.shows(&["Give another kit?", &format!("instead of kit {kit}")]);
         read(&browser);
+        if first {
+            examine(&browser, "sure-replace");
+        }
         browser.click(&format!("Give {code} another kit"));
         browser.shows(&["I have read it"]);
         let other = label(&browser);
@@ -57,7 +67,7 @@ fn kits_on_the_page_and_on_paper() {
             slip.contains(&other) && !slip.contains(&kit),
             "the slip names the kit to use: {slip}"
         );
-        browser.picture("kit-slip");
+        on_paper(&browser, "kit-slip");
         browser.click("I have read it");
     }
     browser.shows(&["Outcomes waiting: 3"]);

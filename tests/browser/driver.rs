@@ -183,6 +183,7 @@ impl Browser {
         let start = Instant::now();
         loop {
             let id = self.find(xpath);
+            self.scroll_to(&id);
             let enabled = self.try_request("GET", &format!("/element/{id}/enabled"), &Value::Null);
             let done = if enabled == Ok(true.into()) {
                 self.try_request("POST", &format!("/element/{id}/click"), &json!({}))
@@ -202,13 +203,49 @@ impl Browser {
     /// Clicks the button of this name.
     #[track_caller]
     pub fn click(&self, name: &str) {
-        self.click_on(&format!("//button[normalize-space()={0} or @aria-label={0}]", quoted(name)));
+        self.click_on(&button(name));
     }
 
     /// Chooses a radio button by its label.
     #[track_caller]
     pub fn choose(&self, label: &str) {
-        self.click_on(&format!("//label[normalize-space()={}]/input", quoted(label)));
+        self.click_on(&format!("{}/input", choice(label)));
+    }
+
+    /// As a person does who looks for it.
+    fn scroll_to(&self, id: &str) {
+        let _ = self.try_request(
+            "POST",
+            "/execute/sync",
+            &json!({ "script": "arguments[0].scrollIntoView({ block: 'center' })", "args": [{ ELEMENT: id }] }),
+        );
+    }
+
+    /// Touches an element with a finger.
+    #[track_caller]
+    fn touch(&self, xpath: &str) {
+        let id = self.find(xpath);
+        self.scroll_to(&id);
+        let steps = json!([
+            { "type": "pointerMove", "duration": 0, "origin": { ELEMENT: id }, "x": 0, "y": 0 },
+            { "type": "pointerDown", "button": 0 },
+            { "type": "pointerUp", "button": 0 },
+        ]);
+        let finger = json!({ "type": "pointer", "id": "finger", "actions": steps,
+            "parameters": { "pointerType": "touch" } });
+        self.request("POST", "/actions", &json!({ "actions": [finger] }));
+    }
+
+    /// Touches the button of this name.
+    #[track_caller]
+    pub fn tap(&self, name: &str) {
+        self.touch(&button(name));
+    }
+
+    /// Touches the label of a radio button.
+    #[track_caller]
+    pub fn tap_choice(&self, label: &str) {
+        self.touch(&choice(label));
     }
 
     /// Types into the field of this label.
@@ -262,8 +299,13 @@ impl Browser {
         self.request("POST", "/window", &json!({ "handle": tab }));
     }
 
+    /// Forward again, after [`Browser::back`].
+    pub fn forward(&self) {
+        self.request("POST", "/forward", &json!({}));
+    }
+
     /// Width and height of the page, in its own pixels.
-    pub fn size(&self, width: u32, height: u32) {
+    pub fn size(&self, (width, height): (u32, u32)) {
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
         self.chromium("Emulation.setDeviceMetricsOverride", &metrics);
     }
@@ -277,11 +319,23 @@ impl Browser {
         );
     }
 
-    /// The page as a picture, if the variable `EQUIPOISE_SCREENSHOTS` names a folder for it.
+    /// What the window shows as a picture, if the variable `EQUIPOISE_SCREENSHOTS` names a folder.
     pub fn picture(&self, name: &str) {
+        self.capture(name, &json!({}));
+    }
+
+    /// The whole page as a picture, as [`Browser::picture`].
+    pub fn whole_picture(&self, name: &str) {
+        let size = "const page = document.documentElement; \
+             return { x: 0, y: 0, scale: 1, width: page.clientWidth, height: page.scrollHeight }";
+        let clip = self.run(size, &[]);
+        self.capture(name, &json!({ "captureBeyondViewport": true, "clip": clip }));
+    }
+
+    fn capture(&self, name: &str, parameters: &Value) {
         let Some(folder) = std::env::var_os("EQUIPOISE_SCREENSHOTS") else { return };
-        let picture = self.request("GET", "/screenshot", &Value::Null);
-        let bytes = base64(picture.as_str().unwrap());
+        let picture = self.chromium("Page.captureScreenshot", parameters);
+        let bytes = base64(picture["data"].as_str().unwrap());
         std::fs::write(std::path::Path::new(&folder).join(format!("{name}.png")), bytes).unwrap();
     }
 
@@ -291,6 +345,14 @@ impl Browser {
         let line = |line: &Value| line["message"].as_str().unwrap_or_default().to_owned();
         lines.as_array().map_or_else(Vec::new, |lines| lines.iter().map(line).collect())
     }
+}
+
+fn button(name: &str) -> String {
+    format!("//button[normalize-space()={0} or @aria-label={0}]", quoted(name))
+}
+
+fn choice(label: &str) -> String {
+    format!("//label[normalize-space()={}]", quoted(label))
 }
 
 fn quoted(text: &str) -> String {

@@ -72,7 +72,7 @@ pub fn visit(command: &mut Command) -> Result<String, String> {
         ("Content-Type", "application/json"),
         ("Cookie", &cookie),
     ];
-    for file in ["", "app.js", "style.css"] {
+    for file in ["", "link.js", "frame.js", "list.js", "patients.js", "report.js", "style.css"] {
         let answer = exchange(host, &format!("GET {folder}{file}"), &headers, b"");
         expect(&answer, 200, "")?;
         seen += &format!("{file}: {}\n{}\n", answer.header("content-type"), answer.body);

@@ -14,7 +14,7 @@ use crate::host::terminal::bedside::check_note;
 use crate::host::terminal::log::{self, Event, Log, NoteKind};
 use crate::host::terminal::place;
 use crate::host::terminal::register::{Patient, Register};
-use crate::host::terminal::text::csv;
+use crate::host::terminal::table::Table;
 use crate::host::terminal::tie::same_trial;
 use crate::host::terminal::trial_file::TrialFile;
 
@@ -59,9 +59,9 @@ pub struct ListArgs {
 }
 
 impl ListArgs {
-    /// Writes rows under a header, as CSV or aligned.
-    fn write(&self, header: &[&str], rows: &[Vec<String>]) -> Result<(), CliError> {
-        let text = if self.csv { as_csv(header, rows) } else { aligned(header, rows) };
+    /// Writes a table as CSV or aligned.
+    fn write(&self, table: &Table) -> Result<(), CliError> {
+        let text = if self.csv { table.csv() } else { table.aligned() };
         match &self.output {
             Some(path) => {
                 write_file(path, &text, self.force).map_err(|error| CliError::file(path, &error))?
@@ -70,28 +70,6 @@ impl ListArgs {
         }
         Ok(())
     }
-}
-
-fn as_csv(header: &[&str], rows: &[Vec<String>]) -> String {
-    let lines =
-        rows.iter().map(|row| row.iter().map(|field| csv(field)).collect::<Vec<_>>().join(","));
-    lines.fold(header.join(",") + "\n", |text, line| text + &line + "\n")
-}
-
-fn aligned(header: &[&str], rows: &[Vec<String>]) -> String {
-    let header: Vec<String> = header.iter().map(|name| (*name).to_owned()).collect();
-    let lines: Vec<&Vec<String>> = core::iter::once(&header).chain(rows).collect();
-    let width = |column: usize| {
-        lines.iter().filter_map(|row| row.get(column)).map(|f| f.chars().count()).max()
-    };
-    let line = |row: &&Vec<String>| {
-        let fields = row.iter().enumerate().map(|(column, field)| {
-            let width = width(column).unwrap_or(0);
-            format!("{field:<width$}")
-        });
-        fields.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
-    };
-    lines.iter().map(line).collect()
 }
 
 /// `equipoise waiting`
@@ -131,8 +109,8 @@ pub fn waiting(args: &WaitingArgs) -> Result<(), CliError> {
                 if overdue(patient) { "overdue".to_owned() } else { String::new() },
             ]
         });
-    args.list
-        .write(&["code", "patient", "kind", "enrolled", "due", "state"], &rows.collect::<Vec<_>>())
+    let header = ["code", "patient", "kind", "enrolled", "due", "state"];
+    args.list.write(&Table::new(&header, rows))
 }
 
 /// `equipoise list`
@@ -150,33 +128,7 @@ pub struct EnrolmentArgs {
 /// The log or the trial file cannot be used.
 pub fn list(args: &EnrolmentArgs) -> Result<(), CliError> {
     let (register, trial) = args.log.read()?;
-    let rows = register.patients().map(|patient| {
-        let notes = register
-            .notes(patient.number)
-            .iter()
-            .map(|note| format!("{}: {}", note.kind.name(), note.text));
-        vec![
-            patient.number.to_string(),
-            patient.code.clone(),
-            trial.feature_name(patient.feature),
-            number(patient),
-            trial.given_name(&patient.given),
-            patient.since.to_string(),
-            patient.operator.clone(),
-            register.resolved(patient.number).unwrap_or_default().to_owned(),
-            notes.collect::<Vec<_>>().join("; "),
-        ]
-    });
-    let [given, name] = if trial.kits.is_some() { ["kit", "label"] } else { ["arm", "arm_name"] };
-    let header =
-        ["patient", "code", "kind", given, name, "enrolled", "operator", "recorded", "notes"];
-    args.list.write(&header, &rows.collect::<Vec<_>>())
-}
-
-/// The number of what a patient was given.
-fn number(patient: &Patient) -> String {
-    let arm = patient.given.arm().map(|arm| arm.index() as u32);
-    arm.or(patient.given.kit()).map_or(String::new(), |number| number.to_string())
+    args.list.write(&Table::enrolments(&register, &trial))
 }
 
 /// `equipoise show`

@@ -30,6 +30,7 @@ pub mod register;
 pub mod report;
 pub mod screen;
 pub mod start;
+pub mod table;
 pub mod text;
 pub mod tie;
 pub mod trial_file;

@@ -94,11 +94,23 @@ pub enum Order {
     },
     /// The report, if there is one.
     Report,
+    /// The list of all enrolments, as CSV.
+    List,
+    /// The same, written to a file beside the log.
+    SaveList,
     /// Give up an enrolment that an earlier terminal had confirmed and not asked for.
     Drop {
         /// Patient code.
         code: String,
     },
+}
+
+impl Order {
+    /// Whether it changes nothing: its failure is of interest to the view that asked alone.
+    #[must_use]
+    pub const fn is_question(&self) -> bool {
+        matches!(self, Self::Find { .. } | Self::Report | Self::List)
+    }
 }
 
 /// What the thread at the device reports.
@@ -126,6 +138,10 @@ pub enum News {
     Failed(String),
     /// The report of the device, with the facts at that time.
     Report(Box<(Report, Status)>),
+    /// The list of all enrolments, as CSV.
+    List(String),
+    /// The list is in this file.
+    Saved(String),
     /// An enrolment is in the log and has no answer yet: the code.
     Pending(String),
     /// The code whose enrolment was confirmed and has no answer yet, or that there is none.

@@ -7,14 +7,20 @@
 //! is taken.
 
 use crate::prelude::*;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
+
+use jiff::Timestamp;
 
 use super::bedside::{Bedside, failure};
 use super::code::folded;
 use super::failure::Failure;
 use super::orders::{Given, News, Order, Record, Ticket, Told};
 use super::register::{Patient, Wanted};
+use super::table::Table;
+use crate::host::os;
 
 /// How often the device is asked for the public facts.
 const POLL: Duration = Duration::from_secs(1);
@@ -180,6 +186,8 @@ impl Worker<'_> {
                 .switch_operator(name)
                 .map(|()| News::Operator(bedside.log().operator().to_owned())),
             Order::Report => report(bedside),
+            Order::List => Ok(News::List(enrolments(bedside))),
+            Order::SaveList => save(bedside).map(News::Saved),
             Order::Drop { .. } => {
                 let dropped = bedside.drop_wanted("not confirmed again");
                 dropped.map(|()| News::Waiting(bedside.register().waiting().cloned().collect()))
@@ -224,7 +232,8 @@ impl Worker<'_> {
         if let Err(Failure::Refused(why) | Failure::Usage(why)) = &enrolled
             && bedside.register().wanted().is_some()
         {
-            bedside.drop_wanted(why)?;
+            // If the log cannot be written either, the next start asks the person again.
+            let _ = bedside.drop_wanted(why);
         }
         enrolled
     }
@@ -240,6 +249,23 @@ fn record(bedside: &Bedside, code: &str) -> Result<Record, Failure> {
     let recorded = register.resolved(patient.number).map(str::to_owned);
     let notes = register.notes(patient.number).to_vec();
     Ok(Record { patient, recorded, notes })
+}
+
+fn enrolments(bedside: &Bedside) -> String {
+    Table::enrolments(bedside.register(), bedside.trial()).csv()
+}
+
+/// Writes the list to a new file beside the log, for its owner alone, and gives its path.
+fn save(bedside: &Bedside) -> Result<String, Failure> {
+    let log = bedside.log().path();
+    let name = log.file_stem().unwrap_or_default().to_string_lossy();
+    let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    let path = log.with_file_name(format!("{name}-{time}.csv"));
+    let mut options = OpenOptions::new();
+    let file = os::owner_only(options.write(true).create_new(true)).open(&path);
+    file.and_then(|mut file| file.write_all(enrolments(bedside).as_bytes()))
+        .map_err(|error| Failure::file(&path, &error))?;
+    Ok(path.display().to_string())
 }
 
 fn report(bedside: &mut Bedside) -> Result<News, Failure> {

@@ -59,6 +59,7 @@ enum Ask {
         name: String,
     },
     Report {},
+    List {},
     Drop {
         code: String,
     },
@@ -84,6 +85,7 @@ pub async fn answer(hub: &Hub, body: &[u8]) -> Option<Value> {
         Ask::Find { code } => Order::Find { code },
         Ask::Operator { name } => Order::Operator { name },
         Ask::Report {} => Order::Report,
+        Ask::List {} => Order::List,
         Ask::Drop { code } => Order::Drop { code },
     };
     if let Err(why) = hub.give(&form, order) {

@@ -19,6 +19,7 @@ use std::net::SocketAddr;
 use axum::http::header::{CONTENT_TYPE, COOKIE, HOST, ORIGIN};
 use axum::http::{HeaderMap, Method, StatusCode};
 
+use super::files::{FILES, File};
 use crate::wire::Hex;
 
 /// Bytes of a secret.
@@ -33,12 +34,8 @@ pub struct Refusal(pub StatusCode, pub &'static str);
 pub enum Door {
     /// The printed address: the browser gets its cookie.
     Entrance,
-    /// The page itself.
-    Page,
-    /// Its style sheet.
-    Style,
-    /// Its script.
-    Script,
+    /// A file of the page.
+    File(&'static File),
     /// News, for as long as the page listens.
     Events,
     /// An order.
@@ -128,17 +125,18 @@ impl Guard {
         }
         let file = path.strip_prefix(&self.folder()).ok_or(NOTHING_HERE)?;
         match (method.as_str(), file) {
-            ("GET", "") => Ok(Door::Page),
-            ("GET", "style.css") => Ok(Door::Style),
-            ("GET", "app.js") => Ok(Door::Script),
             ("GET", "events") => Ok(Door::Events),
             ("POST", "order") if origin.is_none() => Err(FOREIGN_PAGE),
             ("POST", "order") if text(head, CONTENT_TYPE) != Some("application/json") => {
                 Err(NOT_JSON)
             }
             ("POST", "order") => Ok(Door::Order),
-            (_, "" | "style.css" | "app.js" | "events" | "order") => Err(METHOD),
-            _ => Err(NOTHING_HERE),
+            ("GET", "order") => Err(METHOD),
+            ("GET", name) => {
+                let found = FILES.iter().find(|file| file.name == name);
+                found.map(Door::File).ok_or(NOTHING_HERE)
+            }
+            _ => Err(METHOD),
         }
     }
 }
@@ -260,7 +258,7 @@ mod tests {
         assert_eq!(get(&format!("/open/{}", guard.token), ""), Ok(Door::Entrance));
         assert_eq!(get(&format!("/open/{}", guard.cookie), ""), Err(WRONG_TOKEN));
         assert_eq!(get("/open/", ""), Err(WRONG_TOKEN));
-        assert_eq!(get(&guard.folder(), &guard.cookie), Ok(Door::Page));
+        assert_eq!(get(&guard.folder(), &guard.cookie), Ok(Door::File(&FILES[0])));
         assert_eq!(get(&guard.folder(), &guard.token), Err(NO_COOKIE));
         assert_eq!(get("/", &guard.cookie), Err(NOTHING_HERE));
         assert_eq!(get(&format!("{}../x", guard.folder()), &guard.cookie), Err(NOTHING_HERE));

@@ -2,7 +2,7 @@
 //! asks under the same name.
 
 use crate::prelude::*;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -33,6 +33,8 @@ struct Inner {
     /// Forms in the order they came.
     forms: VecDeque<String>,
     answers: HashMap<String, (Ticket, Option<Value>)>,
+    /// Tickets of orders that only ask.
+    questions: HashSet<Ticket>,
     last: Ticket,
 }
 
@@ -42,8 +44,8 @@ impl Hub {
     pub fn new(trial: TrialFile, orders: Sender<Given>) -> Self {
         let state = State::new(trial);
         let text = state.json().to_string();
-        let (forms, answers) = (VecDeque::new(), HashMap::new());
-        let inner = Mutex::new(Inner { state, text, forms, answers, last: SCREEN });
+        let (forms, answers, questions) = (VecDeque::new(), HashMap::new(), HashSet::new());
+        let inner = Mutex::new(Inner { state, text, forms, answers, questions, last: SCREEN });
         Self { orders, inner, changes: watch::Sender::new(0) }
     }
 
@@ -54,7 +56,11 @@ impl Hub {
     /// Takes news of the worker.
     pub fn hear(&self, told: &Told) {
         let mut inner = self.inner();
-        inner.state.news(told);
+        // Other pages need not know that a question had no answer.
+        let question = told.ticket.is_some_and(|ticket| inner.questions.remove(&ticket));
+        if !question {
+            inner.state.news(told);
+        }
         let text = inner.state.json().to_string();
         let mut changed = text != inner.text;
         inner.text = text;
@@ -104,6 +110,9 @@ impl Hub {
         }
         inner.last += 1;
         let ticket = inner.last;
+        if order.is_question() {
+            inner.questions.insert(ticket);
+        }
         if self.orders.send(Given { ticket, order }).is_err() {
             return Err("the thread at the device ended: start the program again");
         }
@@ -131,5 +140,65 @@ impl Hub {
                 _ => return json!({ "failed": "the answer is not known any more" }),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::terminal::orders::News;
+    use std::sync::mpsc::{Receiver, channel};
+
+    fn hub() -> (Hub, Receiver<Given>) {
+        let (orders, given) = channel();
+        (Hub::new(TrialFile::example().unwrap(), orders), given)
+    }
+
+    fn fails(hub: &Hub, ticket: Ticket) {
+        hub.hear(&Told { ticket: Some(ticket), news: News::Failed("no".to_owned()) });
+    }
+
+    /// An order is passed on once under its name; so many may wait, and no more.
+    #[test]
+    fn orders_pass_once_and_few_wait() {
+        let (hub, given) = hub();
+        for form in 0..MOST_WAITING {
+            for _ in 0..2 {
+                assert_eq!(hub.give(&form.to_string(), Order::Lost { number: 1 }), Ok(()));
+            }
+        }
+        assert_eq!(given.try_iter().count(), MOST_WAITING);
+        assert!(hub.give("more", Order::Lost { number: 1 }).is_err());
+        assert_eq!(given.try_iter().count(), 0);
+        fails(&hub, 1);
+        assert_eq!(hub.give("more", Order::Lost { number: 1 }), Ok(()));
+    }
+
+    /// Old answers are forgotten, one that is waited for is not.
+    #[test]
+    fn an_awaited_answer_is_kept() {
+        let (hub, given) = hub();
+        hub.give("awaited", Order::Lost { number: 1 }).unwrap();
+        for form in 0..2 * KEPT {
+            hub.give(&form.to_string(), Order::Lost { number: 2 }).unwrap();
+            fails(&hub, form as Ticket + 2);
+        }
+        assert_eq!(hub.inner().answers.len(), KEPT);
+        given.try_iter().for_each(drop);
+        hub.give("awaited", Order::Lost { number: 1 }).unwrap();
+        assert_eq!(given.try_iter().count(), 0, "it is not sent again");
+    }
+
+    /// The failure of a question is told to who asked; that of another order to every page.
+    #[test]
+    fn a_failed_question_is_not_news() {
+        let (hub, _given) = hub();
+        hub.give("question", Order::Find { code: "P-1".to_owned() }).unwrap();
+        fails(&hub, 1);
+        assert!(!hub.text().contains("\"text\":\"no\""));
+        assert_eq!(hub.inner().answers["question"].1, Some(json!({ "failed": "no" })));
+        hub.give("order", Order::Lost { number: 1 }).unwrap();
+        fails(&hub, 2);
+        assert!(hub.text().contains("\"text\":\"no\""));
     }
 }

@@ -23,6 +23,7 @@
 //! double click or a broken connection, is not carried out again but gets the first one's answer.
 
 pub mod api;
+pub mod files;
 pub mod guard;
 pub mod hub;
 mod open;

@@ -24,10 +24,6 @@ use super::guard::{Door, Guard, Refusal};
 use super::hub::Hub;
 use super::open::Link;
 
-const PAGE: &str = include_str!("page/index.html");
-const STYLE: &str = include_str!("page/style.css");
-const SCRIPT: &str = include_str!("page/app.js");
-
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(10);
 /// A page that hears nothing for longer than this has lost the program.
@@ -85,9 +81,7 @@ async fn answer(State(site): State<Arc<Site>>, request: Request) -> Response {
             *site.link.lock().unwrap_or_else(PoisonError::into_inner) = None;
             entrance(&site.guard)
         }
-        Ok(Door::Page) => typed("text/html; charset=utf-8", PAGE.to_owned()),
-        Ok(Door::Style) => typed("text/css; charset=utf-8", STYLE.to_owned()),
-        Ok(Door::Script) => typed("text/javascript; charset=utf-8", SCRIPT.to_owned()),
+        Ok(Door::File(file)) => typed(file.kind, file.text.to_owned()),
         Ok(Door::Events) => Sse::new(events(Arc::clone(&site.hub))).into_response(),
         Ok(Door::Order) => order(&site.hub, request.into_body()).await,
     };

@@ -106,7 +106,7 @@ impl State {
             }
             News::Failed(why) => self.say(why, true),
             News::Pending(code) => self.unanswered = Some(code.clone()),
-            News::Found(_) | News::Report(_) => {}
+            News::Found(_) | News::Report(_) | News::List(_) | News::Saved(_) => {}
         }
     }
 
@@ -176,10 +176,12 @@ impl State {
                     "why": effects.why, "arms": arms, "trial": effects.trial.to_string(),
                 })
             }
+            News::List(csv) => json!({ "done": "list", "csv": csv }),
             News::Failed(why) => json!({ "failed": why }),
             News::Connected(_)
             | News::Disconnected(_)
             | News::Progress(_)
+            | News::Saved(_)
             | News::Pending(_)
             | News::Unanswered(_)
             | News::Wanted { .. } => return None,

@@ -58,7 +58,8 @@ impl Bedside {
         let feature_name = self.trial.feature_name(feature);
         self.unused(&code)?;
         self.begun()?;
-        self.note(Event::Wanted { code, feature, feature_name }).map(drop)
+        let wanted = Event::Wanted { code: code.clone(), feature, feature_name };
+        self.note(wanted).map(drop).map_err(|error| not_enrolled(&code, &error))
     }
 
     /// Writes to the log that a confirmed enrolment was given up; the device was not asked for it.
@@ -144,7 +145,8 @@ impl Bedside {
                 feature_name: self.trial.feature_name(feature),
                 tag: Tag(tag).to_string(),
                 asked: assign(&pending).to_string(),
-            })?;
+            })
+            .map_err(|error| not_enrolled(code, &error))?;
             if let Asked::Arm(patient) = self.request(&pending, true)? {
                 return Ok(patient);
             }
@@ -203,7 +205,8 @@ impl Bedside {
     fn enrolled(&mut self, pending: &Pending, given: Treatment) -> Result<Patient, Failure> {
         let Pending { code, number: patient, feature, .. } = pending.clone();
         let feature_name = self.trial.feature_name(feature);
-        self.note(match given {
+        let who = code.clone();
+        let noted = self.note(match given {
             Treatment::Arm(arm) => Event::Arm {
                 code,
                 patient,
@@ -219,6 +222,12 @@ impl Bedside {
                     (self.trial.kit_label(kit), Reply::Kit { patient, kit }.to_string());
                 Event::Kit { code, patient, feature, feature_name, kit, label, answered }
             }
+        });
+        noted.map_err(|error| {
+            Failure::Usage(format!(
+                "the device has enrolled patient {who}, as number {patient}, but the log cannot be written ({error}): \
+                 what the patient gets is shown once it can"
+            ))
         })?;
         self.known(patient)
     }
@@ -229,7 +238,7 @@ impl Bedside {
 pub fn no_room(status: &Status) -> Option<String> {
     let Status { phase, assigned, patients, waiting, capacity, .. } = status;
     if *phase == Phase::Closed {
-        Some("the trial is closed: nobody is enrolled any more".to_owned())
+        Some("the trial is closed".to_owned())
     } else if assigned >= patients {
         Some(format!("all {patients} patients of the plan are enrolled"))
     } else if waiting >= capacity {
@@ -240,6 +249,11 @@ pub fn no_room(status: &Status) -> Option<String> {
     } else {
         None
     }
+}
+
+/// The log could not be written before the device was asked.
+fn not_enrolled(code: &str, error: &Failure) -> Failure {
+    Failure::Usage(format!("patient {code} is not enrolled: the log cannot be written ({error})"))
 }
 
 fn assign(pending: &Pending) -> Request {

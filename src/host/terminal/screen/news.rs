@@ -52,8 +52,9 @@ impl Model {
                     self.scene = Scene::List;
                 }
             }
-            // The screen asks for no report, and knows of its own enrolment by `Pending`.
-            News::Report(_) | News::Unanswered(_) => {}
+            News::Saved(path) => self.say(&format!("The list of enrolments is in {path}")),
+            // The screen asks for neither, and knows of its own enrolment by `Pending`.
+            News::Report(_) | News::List(_) | News::Unanswered(_) => {}
             News::Pending(code) => self.scene = self.asking_for(&code, true),
             News::Wanted { code, feature } => {
                 self.fail(&format!(

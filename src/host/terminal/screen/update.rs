@@ -26,6 +26,10 @@ impl Model {
     fn next(&mut self, key: KeyCode) -> (Scene, Option<Order>) {
         let scene = self.scene.clone();
         match (scene, key) {
+            (Scene::List, KeyCode::Char('c' | 'C')) if !self.searching => {
+                self.say("");
+                return (Scene::List, Some(Order::SaveList));
+            }
             (Scene::List, key) => return (self.list(key), None),
             (Scene::Asking { enrolment: true, logged: true, .. }, KeyCode::Char('q' | 'Q')) => {
                 self.quit = true

@@ -384,6 +384,7 @@ const HELP: &str = "
   N          write a note on the chosen patient
   F          find the arm or kit of a patient who was enrolled before
   I          switch the operator
+  C          write the list of all enrolments to a CSV file beside the log
   Q          leave; nothing is lost, the next start goes on here
 
   An outcome goes to the device and is kept nowhere on this terminal.

@@ -16,9 +16,8 @@
 //! | `[outcome]` `due` | how long after the enrolment the outcome is due; may be left out | as `"14 days"` |
 //! | `[outcome]` `labels` | names of the outcomes 0, 1, ..; without them an outcome is entered as a number | `scale` + 1 different names |
 //!
-//! A name has 1 to 40 characters, none of them control or invisible characters. Errors name the
-//! file, the key, the value and what is allowed. The device never sees a name, only numbers and a
-//! digest ([`digest`]).
+//! A name has 1 to 40 characters, none of them control or invisible characters. Errors name file,
+//! key, value and what is allowed. The device sees numbers and a digest ([`digest`]), no names.
 
 mod check;
 mod digest;

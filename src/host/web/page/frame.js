@@ -1,0 +1,226 @@
+// What every view is made of: elements, words, forms, and the frame around them.
+//
+// Text reaches the page as text only: elements are made by `el`, never from markup.
+"use strict";
+
+const byId = (id) => document.getElementById(id);
+
+/** An element with properties and children; a text child stays text. */
+function el(tag, properties, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties || {})) {
+    if (name === "class") node.className = value;
+    else if (name in node) node[name] = value;
+    else node.setAttribute(name, value);
+  }
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+// ---------------------------------------------------------------- words
+
+const now = () => Date.now() + ahead;
+
+function span(milliseconds) {
+  const minutes = Math.floor(milliseconds / 60_000);
+  const [days, hours] = [Math.floor(minutes / 1440), Math.floor(minutes / 60) % 24];
+  if (days > 0) return `${days} d ${hours} h`;
+  return hours > 0 ? `${hours} h ${minutes % 60} min` : `${minutes} min`;
+}
+
+/** How long a patient has waited; a clock that was set back is said to be. */
+function age(patient) {
+  const waited = now() - Date.parse(patient.since);
+  if (waited < -60_000) return "enrolled later than this machine's clock says: was it set back?";
+  return `waiting ${span(Math.max(waited, 0))}`;
+}
+
+const isOverdue = (patient) => patient.due !== null && Date.parse(patient.due) < now();
+
+function due(patient) {
+  if (patient.due === null) return null;
+  const left = Date.parse(patient.due) - now();
+  const text = left < 0 ? `OVERDUE by ${span(-left)}` : `due in ${span(left)}`;
+  return el("span", { class: left < 0 ? "overdue" : "" }, text);
+}
+
+const when = (time) =>
+  new Date(time).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+const clock = (time) => new Date(time).toLocaleTimeString(undefined, { timeStyle: "short" });
+
+const folded = (code) => code.trim().toUpperCase().toLowerCase();
+
+/** The only place where an arm or a kit is drawn: name, colour and shape; one shape for all kits. */
+function armSign(arm, small) {
+  const shape = ["●", "■", "◇"][arm.sign];
+  const long = arm.name.length > 16 ? " long" : "";
+  return el(
+    "p",
+    { class: `arm sign${arm.sign}${long}${small ? " small" : ""}` },
+    el("span", { class: "shape", "aria-hidden": "true" }, shape),
+    el("span", { class: "name" }, arm.name),
+  );
+}
+
+// ---------------------------------------------------------------- the frame
+
+function showTop() {
+  document.title = `${state.title}: equipoise`;
+  byId("title").textContent = state.title;
+  byId("operator").replaceChildren(
+    el("span", { class: "quiet" }, `Operator ${state.operator} `),
+    el("button", { class: "plain", type: "button", onclick: operatorView }, "change"),
+  );
+  const device = byId("device");
+  const words = state.up
+    ? `✓ Connected: ${state.device}`
+    : state.looking
+      ? state.device
+      : `✗ NO DEVICE. ${state.device}`;
+  if (device.textContent !== words) device.textContent = words;
+  device.className = state.up ? "good" : state.looking ? "quiet" : "bad";
+  const status = state.status;
+  byId("progress").replaceChildren(
+    ...(status
+      ? [
+          el("progress", {
+            max: status.patients,
+            value: status.assigned,
+            "aria-label": "Patients enrolled",
+          }),
+          el(
+            "p",
+            { class: "quiet" },
+            `${state.up ? "" : "As last heard: "}Patients ${status.assigned} of ${status.patients}. ` +
+              `Phase: ${status.phase}, ${status.look}.`,
+          ),
+        ]
+      : [el("p", { class: "quiet" }, "The device has not told its state yet.")]),
+  );
+  const { text, error, time } = state.message;
+  if (told !== time + text) say(text === "" ? "" : `${text} (${clock(time)})`, error);
+  told = time + text;
+}
+
+/** The program's message that was shown last: it is told once. */
+let told = "";
+
+/** The last thing that happened. */
+function say(text, error) {
+  const message = byId("message");
+  message.className = error ? "bad" : "";
+  message.textContent = text;
+}
+
+/** Whether a history entry stands for the view, so that Back leads to the list. */
+let away = false;
+let view = 0;
+
+/** What is shown may be put on paper: it holds no outcome. */
+const printable = () => document.body.classList.add("printable");
+
+/** Shows a view; its heading gets the focus. Gives its number, to see whether it is still shown. */
+function show(title, ...parts) {
+  if (!away) {
+    history.pushState({ away: true }, "");
+    away = true;
+  }
+  return draw(title, parts);
+}
+
+function draw(title, parts) {
+  onState = () => {};
+  byId("slip").replaceChildren();
+  const heading = el("h2", { tabIndex: -1 }, title);
+  byId("main").replaceChildren(heading, ...parts.flat().filter((part) => part));
+  document.body.classList.toggle("away", away);
+  document.body.classList.remove("printable");
+  window.scrollTo(0, 0);
+  heading.focus();
+  view += 1;
+  return view;
+}
+
+/** Back to the list, as the browser's own button does. */
+function home() {
+  if (away) history.back();
+  else listView();
+}
+
+window.addEventListener("popstate", (event) => {
+  away = Boolean(event.state && event.state.away);
+  if (state) listView();
+});
+
+// Nothing that was typed or chosen outlives the page.
+window.addEventListener("pagehide", () => byId("main").replaceChildren());
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted) location.reload();
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && away) home();
+});
+
+const back = (text = "Back", where = home) =>
+  el("button", { type: "button", onclick: () => where() }, text);
+
+/** A form whose button can be pressed once; its Back leads to `where`. */
+function form(action, name, fields, where = home) {
+  const button = el("button", { class: "first", type: "submit" }, name);
+  const note = el("p", { class: "bad", role: "alert" });
+  const made = el(
+    "form",
+    { autocomplete: "off", noValidate: true },
+    fields,
+    note,
+    el("div", { class: "buttons" }, button, back("Back", where)),
+  );
+  made.oninput = () => {
+    note.textContent = "";
+  };
+  made.onsubmit = async (event) => {
+    event.preventDefault();
+    if (button.disabled) return;
+    button.disabled = true;
+    note.textContent = "";
+    const why = await action(made);
+    if (why) note.textContent = why;
+    button.disabled = false;
+  };
+  return made;
+}
+
+function field(label, input, hint) {
+  input.id = `field-${input.name}`;
+  if (hint) input.setAttribute("aria-describedby", `${input.id}-hint`);
+  return el(
+    "div",
+    { class: "field" },
+    el("label", { htmlFor: input.id }, label),
+    input,
+    hint ? el("div", { class: "quiet", id: `${input.id}-hint` }, hint) : null,
+  );
+}
+
+function choices(name, question, texts, checked = null) {
+  return el(
+    "fieldset",
+    {},
+    el("legend", {}, question),
+    texts.map((text, place) =>
+      el(
+        "label",
+        { class: "choice" },
+        el("input", { type: "radio", name, value: String(place), checked: place === checked }),
+        text,
+      ),
+    ),
+  );
+}
+
+function chosen(made, name) {
+  const value = new FormData(made).get(name);
+  return value === null ? null : Number(value);
+}
