@@ -98,6 +98,12 @@ fn replacements_are_refused_by_name() {
     }
     let most = "ERR kits patient=1 has had 3 replacements, the most allowed";
     desk.dialogue(&[("REPLACE 1 4", most), ("REPLACE 1 1", most), ("REPLACE 1 5", most)]);
+    // Not taken for a repeat of the last one, which is stored as 4 * 1 + 3.
+    desk.dialogue(&[
+        ("REPLACE 1 7", most),
+        ("REPLACE 0 7", "ERR unknown patient=0 allowed 1..=5"),
+        ("REPLACE 1073741825 3", "ERR unknown patient=1073741825 allowed 1..=5"),
+    ]);
     desk = desk.power_up(5);
     desk.dialogue(&[("REPLACE 1 4", most)]);
     assert_eq!(desk.order("CLOSE"), "OK");

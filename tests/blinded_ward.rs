@@ -171,6 +171,8 @@ fn mistakes_with_kits_are_named() {
         let told = reveal(kit, reason);
         assert!(told.code == 2 && told.err.contains(why), "{told:?}");
         assert!(!names_an_arm(&told.out), "{told:?}");
+        let begun = ward.file("code-breaks.jsonl").exists();
+        assert!(!begun || reason.is_empty(), "no log is begun for a kit that is not there");
     }
     let logged = std::fs::read_to_string(ward.file("code-breaks.jsonl")).unwrap_or_default();
     assert!(logged.is_empty(), "{logged}");

@@ -69,3 +69,20 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
         *arm.of_mut(&mut self.prepared.next) = Walk::new(arm, self.trial.next_kit(arm));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kits::Prf;
+    use crate::prelude::*;
+
+    /// An erased trial leaves no key of kit numbers in memory, and no work on a kit.
+    #[test]
+    fn erase_forgets_the_kit_key() {
+        let mut state = Box::new(DeviceState::<1, 1>::BLANK);
+        state.prepared = Prepared { key: KitKey::new(&[1; 32]), next: [Walk::new(Arm::One, 5); 2] };
+        state.erase();
+        assert_eq!(state.prepared.key.words(0, 0), KitKey::NONE.words(0, 0));
+        assert_eq!(state.prepared.next, [Walk::NONE; 2]);
+    }
+}

@@ -188,3 +188,31 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.dirty.mark_slot(slot);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+    use crate::prelude::*;
+
+    /// Counts of kits that no trial can have are not taken for a state: more of an arm than were
+    /// given, or more replacements than the reserve.
+    #[test]
+    fn impossible_counts_are_refused() {
+        let plan = Plan::parse("features=1 patients=6 epsilon=1 kits=8").unwrap();
+        let read_back = |ones, replaced| {
+            let mut trial = Trial::<1, 4>::new(plan).unwrap();
+            trial.assigned = 3;
+            trial.given = Given { ones, replaced, ..Given::NOTHING };
+            let mut bytes = vec![0; Trial::<1, 4>::STATE_BYTES];
+            trial.encode(&mut bytes).unwrap();
+            Trial::<1, 4>::decode(&bytes).map(|trial| (trial.given.ones, trial.given.replaced))
+        };
+        for (ones, replaced) in [(0, 0), (3, 0), (5, 2)] {
+            assert_eq!(read_back(ones, replaced), Some((ones, replaced)));
+        }
+        for (ones, replaced) in [(4, 0), (6, 2), (0, 3), (u32::MAX, 0), (0, u32::MAX)] {
+            assert_eq!(read_back(ones, replaced), None, "{ones} of arm 1, {replaced} replaced");
+        }
+    }
+}
