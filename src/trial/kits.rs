@@ -193,7 +193,6 @@ impl<const M: usize, const U: usize> Trial<M, U> {
 mod tests {
     use super::*;
     use crate::plan::Plan;
-    use crate::prelude::*;
 
     /// Counts of kits that no trial can have are not taken for a state: more of an arm than were
     /// given, or more replacements than the reserve.
