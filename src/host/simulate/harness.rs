@@ -25,6 +25,9 @@ use crate::estimate::{Estimate, Z95};
 use crate::plan::{MAX_FEATURES, Plan};
 use crate::trial::{AtOnce, Late, Trial, TrialError};
 
+#[cfg(test)]
+mod tests;
+
 /// Who chooses the arms of one trial.
 pub trait Player {
     /// The arm of the next patient.
