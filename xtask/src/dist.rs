@@ -10,15 +10,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const OUT: &str = "target/dist";
+pub const OUT: &str = "target/dist";
 const LINUX: &str = "x86_64-unknown-linux-musl";
 const WINDOWS: &str = "x86_64-pc-windows-gnu";
 /// Access for the person who is logged in, without root and without a group: the interface chips of
-/// the micro:bit, by their USB identity.
+/// the micro:bit and Raspberry Pi's debug probe, by their USB identity. A Pico 2 on another adapter
+/// has that adapter's identity.
 const UDEV: &str = "\
 # Boards of equipoise: readable and writable for the user at the console.
 SUBSYSTEM==\"tty\", ATTRS{idVendor}==\"0d28\", ATTRS{idProduct}==\"0204\", TAG+=\"uaccess\"
 SUBSYSTEM==\"usb\", ATTRS{idVendor}==\"0d28\", ATTRS{idProduct}==\"0204\", TAG+=\"uaccess\"
+SUBSYSTEM==\"tty\", ATTRS{idVendor}==\"2e8a\", ATTRS{idProduct}==\"000c\", TAG+=\"uaccess\"
+SUBSYSTEM==\"usb\", ATTRS{idVendor}==\"2e8a\", ATTRS{idProduct}==\"000c\", TAG+=\"uaccess\"
 ";
 
 pub fn dist() -> Result<(), String> {
@@ -159,7 +162,7 @@ fn compare_images(elsewhere: &Path) -> Result<(), String> {
 }
 
 /// The version of the program, which Cargo.toml alone holds.
-fn version() -> Result<String, String> {
+pub fn version() -> Result<String, String> {
     let text = fs::read_to_string("Cargo.toml").map_err(|error| format!("Cargo.toml: {error}"))?;
     let found = text.lines().find_map(|line| line.strip_prefix("version = \""));
     let version = found.and_then(|rest| rest.split('"').next());

@@ -9,6 +9,7 @@ mod dist;
 mod elf;
 mod image;
 mod lint;
+mod packages;
 mod page;
 mod probe;
 mod search;
@@ -82,12 +83,13 @@ const TASKS: [Task; 18] = [
     },
     Task {
         name: "test",
-        options: "[--windows]",
-        help: "all gates and tests; --windows: the program under wine",
+        options: "[--windows|--packages]",
+        help: "all gates and tests; --windows: the program under wine; --packages: what dist makes",
         run: |words| match words {
             [] => test(),
             ["--windows"] => windows::test(),
-            other => Err(format!("`{}`: allowed is --windows", other.join(" "))),
+            ["--packages"] => packages::test(),
+            other => Err(format!("`{}`: allowed is --windows or --packages", other.join(" "))),
         },
     },
     Task {
