@@ -6,7 +6,8 @@
 //! inbox, display,   logic that needs no hardware and is tested on a host: received bytes,
 //! restart, image,   pictures, cause of a restart, hash of the image, arithmetic of doubles
 //! soft_float
-//! nrf, rp2350       the micro:bit v1 and v2; the Pico 2; the only `unsafe` of the crate
+//! receiver, memory  what the boards share: a queue filled by an interrupt, memory and flash
+//! nrf, rp2350       the micro:bit v1 and v2; the Pico 2; with the former the only `unsafe` code
 //! ```
 //!
 //! | part | trait | duty |
@@ -30,8 +31,12 @@ pub mod drill;
 pub mod image;
 pub mod inbox;
 pub mod main_loop;
+#[cfg(all(target_os = "none", feature = "firmware"))]
+mod memory;
 #[cfg(all(target_os = "none", any(feature = "microbit-v1", feature = "microbit-v2")))]
 pub mod nrf;
+#[cfg(all(target_os = "none", feature = "firmware"))]
+mod receiver;
 #[cfg(feature = "seeded")]
 pub mod rehearsal;
 pub mod restart;

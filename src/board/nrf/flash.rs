@@ -9,30 +9,20 @@
 use super::model::{FLASH_PAGE, pac};
 use super::write;
 use crate::board::image;
+use crate::board::memory::{self, WORD};
 use crate::journal::JournalFlash;
 use crate::wire::ImageHash;
 use core::arch::asm;
-use core::ptr;
 use embedded_storage::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase,
     check_read,
 };
 
-const WORD: usize = 4;
-
-unsafe extern "C" {
-    static _journal_start: u8;
-    static _journal_end: u8;
-    static _image_start: u8;
-    static _image_end: u8;
-}
-
 /// The hash of the image on flash, which begins at address 0. (Not inlined: its memory would stay
 /// on the stack of the main loop.)
 #[inline(never)]
 pub(super) fn image_hash() -> ImageHash {
-    let (start, end) = (ptr::addr_of!(_image_start) as usize, ptr::addr_of!(_image_end) as usize);
-    image::hash((start..end).step_by(WORD).map(|address| {
+    image::hash(memory::image().step_by(WORD).map(|address| {
         let word: u32;
         // SAFETY: reads a word of flash. In assembly, because a pointer to address 0 is null.
         unsafe {
@@ -51,7 +41,7 @@ impl Flash {
     }
 
     fn address(offset: u32) -> usize {
-        ptr::addr_of!(_journal_start) as usize + offset as usize
+        memory::journal().start + offset as usize
     }
 
     fn wait(&self) {
@@ -68,17 +58,13 @@ impl ReadNorFlash for Flash {
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), NorFlashErrorKind> {
         check_read(self, offset, bytes.len())?;
-        let start = Self::address(offset) as *const u32;
-        for (i, word) in bytes.as_chunks_mut::<WORD>().0.iter_mut().enumerate() {
-            // SAFETY: inside the region and word-aligned, as just checked; volatile, because the
-            // NVMC changes it.
-            *word = unsafe { start.add(i).read_volatile() }.to_le_bytes();
-        }
+        // SAFETY: inside the region and word-aligned, as just checked.
+        unsafe { memory::read_words(Self::address(offset) as *const u32, bytes) };
         Ok(())
     }
 
     fn capacity(&self) -> usize {
-        ptr::addr_of!(_journal_end) as usize - ptr::addr_of!(_journal_start) as usize
+        memory::journal().len()
     }
 }
 

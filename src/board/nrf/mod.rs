@@ -31,9 +31,9 @@ pub mod watchdog;
 pub mod model;
 
 use super::display::Matrix;
+use super::memory::TrialMemory;
+use super::receiver::Receiver;
 use super::{Board, Parts};
-use crate::device::DeviceState;
-use core::cell::UnsafeCell;
 use model::{FEATURES, LED_COLUMNS, LED_MAP, LED_ROWS, WAITING, pac};
 use pac::generic::{Readable, Reg, RegisterSpec, Resettable, Writable};
 
@@ -43,7 +43,7 @@ pub struct Microbit;
 impl Board for Microbit {
     type Clock = clock::Timer;
     type Sender = serial::Sender;
-    type Receiver = serial::Receiver;
+    type Receiver = Receiver;
     type Entropy = entropy::Noise;
     type Flash = flash::Flash;
     type Screen = Matrix<pins::Pin, LED_ROWS, LED_COLUMNS>;
@@ -76,19 +76,13 @@ pub fn take() -> Option<Parts<Microbit, FEATURES, WAITING>> {
         screen: Matrix::new(model::led_rows(), model::led_columns(), &LED_MAP),
         watchdog,
         // SAFETY: once only, because `pac::Peripherals::take` gives its value once.
-        held: unsafe { &mut *HELD.0.get() },
+        held: unsafe { HELD.take() },
         restart,
         image: flash::image_hash(),
     })
 }
 
-/// The trial's memory: made where it stays, because it is too large to pass over the stack.
-struct Memory(UnsafeCell<DeviceState<FEATURES, WAITING>>);
-
-// SAFETY: reached once, by `take`.
-unsafe impl Sync for Memory {}
-
-static HELD: Memory = Memory(UnsafeCell::new(DeviceState::BLANK));
+static HELD: TrialMemory<FEATURES, WAITING> = TrialMemory::blank();
 
 /// Starts a task.
 #[inline]

@@ -12,9 +12,9 @@
 
 use super::pac;
 use crate::board::image;
+use crate::board::memory::{self, WORD};
 use crate::journal::JournalFlash;
 use crate::wire::ImageHash;
-use core::ptr;
 use embedded_storage::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase,
     check_read, check_write,
@@ -26,7 +26,6 @@ pub const ERASE_MICROSECONDS: u32 = 420_000;
 /// summing and reading back a word less than 50.
 pub const WORD_MICROSECONDS: u32 = 150;
 
-const WORD: usize = 4;
 const PAGE: usize = 4096;
 /// Where flash begins for the image, and in the window without cache and address translation.
 const CACHED: usize = 0x1000_0000;
@@ -49,19 +48,11 @@ const SAMPLE_DELAY: u8 = 2;
 /// commands: at least 50 ns.
 const DESELECTED: u8 = 7;
 
-unsafe extern "C" {
-    static _journal_start: u8;
-    static _journal_end: u8;
-    static _image_start: u8;
-    static _image_end: u8;
-}
-
 /// The hash of the image on flash. (Not inlined: its memory would stay on the stack of the main
 /// loop.)
 #[inline(never)]
 pub(super) fn image_hash() -> ImageHash {
-    let (start, end) = (ptr::addr_of!(_image_start) as usize, ptr::addr_of!(_image_end) as usize);
-    image::hash((start..end).step_by(WORD).map(|address| {
+    image::hash(memory::image().step_by(WORD).map(|address| {
         // SAFETY: a word of flash, which is readable outside of direct mode.
         unsafe { (address as *const u32).read_volatile() }
     }))
@@ -87,7 +78,7 @@ impl Flash {
 
     /// The address of an offset for the flash chip.
     fn address(offset: u32) -> u32 {
-        ptr::addr_of!(_journal_start) as u32 - CACHED as u32 + offset
+        (memory::journal().start - CACHED) as u32 + offset
     }
 
     fn window(offset: u32) -> *const u32 {
@@ -146,17 +137,13 @@ impl ReadNorFlash for Flash {
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), NorFlashErrorKind> {
         check_read(self, offset, bytes.len())?;
-        let start = Self::window(offset);
-        for (i, word) in bytes.as_chunks_mut::<WORD>().0.iter_mut().enumerate() {
-            // SAFETY: inside the region and word-aligned, as just checked; volatile, because
-            // commands change it.
-            *word = unsafe { start.add(i).read_volatile() }.to_le_bytes();
-        }
+        // SAFETY: inside the region and word-aligned, as just checked.
+        unsafe { memory::read_words(Self::window(offset), bytes) };
         Ok(())
     }
 
     fn capacity(&self) -> usize {
-        ptr::addr_of!(_journal_end) as usize - ptr::addr_of!(_journal_start) as usize
+        memory::journal().len()
     }
 }
 

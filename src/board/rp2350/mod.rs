@@ -26,8 +26,9 @@ pub mod serial;
 pub mod watchdog;
 
 use super::display::Lamp;
+use super::memory::TrialMemory;
+use super::receiver::Receiver;
 use super::{Board, Parts};
-use crate::device::DeviceState;
 use core::cell::UnsafeCell;
 use rp235x_pac as pac;
 
@@ -43,7 +44,7 @@ pub struct Pico2;
 impl Board for Pico2 {
     type Clock = clock::Timer;
     type Sender = serial::Sender;
-    type Receiver = serial::Receiver;
+    type Receiver = Receiver;
     type Entropy = entropy::Noise;
     type Flash = flash::Flash;
     type Screen = Lamp<pins::Pin>;
@@ -102,19 +103,13 @@ pub fn take() -> Option<Parts<Pico2, FEATURES, WAITING>> {
         screen: Lamp::new(pins::Pin::led()),
         watchdog,
         // SAFETY: once only, because `pac::Peripherals::take` gives its value once.
-        held: unsafe { &mut *HELD.0.get() },
+        held: unsafe { HELD.take() },
         restart,
         image: flash::image_hash(),
     })
 }
 
-/// The trial's memory: made where it stays, because it is too large to pass over the stack.
-struct Memory(UnsafeCell<DeviceState<FEATURES, WAITING>>);
-
-// SAFETY: reached once, by `take`.
-unsafe impl Sync for Memory {}
-
-static HELD: Memory = Memory(UnsafeCell::new(DeviceState::BLANK));
+static HELD: TrialMemory<FEATURES, WAITING> = TrialMemory::blank();
 
 /// Words of the vector table: the stack, 15 exceptions and the chip's interrupts.
 const VECTORS: usize = 16 + 52;

@@ -1,27 +1,22 @@
 //! The serial line: UART0 at 115200 baud, 8N1, on GP0 (TX) and GP1 (RX), for a USB-serial adapter
 //! or a debug probe.
 //!
-//! Receiving is done in the UART's interrupt, into a queue of [`QUEUE`] bytes that the main loop
+//! Receiving is done in the UART's interrupt, into the queue of a [`Receiver`], which the main loop
 //! empties. The UART's own queue of 32 bytes is off: with it, the interrupt comes for every fourth
 //! byte only, and the end of a request would be noticed earlier or later by its length. So the
 //! interrupt has the time of one byte, 87 microseconds. It also runs while the flash is busy, and
-//! nothing masks it for longer than a few instructions. [`Inbox`] marks what is lost or broken.
+//! nothing masks it for longer than a few instructions. [`crate::board::inbox`] marks what is lost
+//! or broken.
 //!
 //! Sending blocks until the UART has taken each byte.
 
 use super::clock::SYSTEM_HZ;
 use super::pac;
-use crate::board::inbox::Inbox;
-use core::cell::UnsafeCell;
+use crate::board::receiver::{Receiver, SharedInbox};
 use core::convert::Infallible;
 use heapless::Vec;
-use heapless::spsc::{Consumer, Queue};
 use pac::interrupt;
 
-/// Bytes waiting for the main loop (one slot of the queue stays empty).
-pub const QUEUE: usize = 256;
-const _: () =
-    assert!(QUEUE > crate::wire::LINE_LIMIT + 2, "a whole line with its line end must fit");
 /// Bytes taken at most in one interrupt; the UART holds one.
 const TAKEN: usize = 4;
 
@@ -37,24 +32,12 @@ const ERRORS: u32 = 0b1111 << 7;
 /// The sending side.
 pub struct Sender(pac::UART0);
 
-/// The receiving side.
-pub struct Receiver(Consumer<'static, u8>);
-
-/// What the interrupt owns.
-struct Shared(UnsafeCell<Option<Inbox<'static>>>);
-
-// SAFETY: written once by `open`, before the interrupt is unmasked, and then touched by the
-// interrupt alone, which cannot interrupt itself.
-unsafe impl Sync for Shared {}
-
-static INBOX: Shared = Shared(UnsafeCell::new(None));
+static INBOX: SharedInbox = SharedInbox::closed();
 
 /// Opens the line; `None` if it is open already.
 pub(super) fn open(uart: pac::UART0) -> Option<(Sender, Receiver)> {
-    let queue = cortex_m::singleton!(: Queue<u8, QUEUE> = Queue::new())?;
-    let (producer, consumer) = queue.split();
-    // SAFETY: see `Shared`: the interrupt is still masked.
-    unsafe { *INBOX.0.get() = Some(Inbox::new(producer)) };
+    // SAFETY: the interrupt is still masked.
+    let receiver = unsafe { INBOX.open() }?;
     // SAFETY: the fields take 16 and 6 bits.
     uart.uartibrd().write(|w| unsafe { w.baud_divint().bits((DIVIDER / 64) as u16) });
     // SAFETY: as above.
@@ -67,30 +50,7 @@ pub(super) fn open(uart: pac::UART0) -> Option<(Sender, Receiver)> {
         w.feim().set_bit().peim().set_bit().beim().set_bit().oeim().set_bit()
     });
     uart.uartcr().write(|w| w.uarten().set_bit().txe().set_bit().rxe().set_bit());
-    Some((Sender(uart), Receiver(consumer)))
-}
-
-impl embedded_io::ErrorType for Receiver {
-    type Error = Infallible;
-}
-
-impl embedded_io::ReadReady for Receiver {
-    fn read_ready(&mut self) -> Result<bool, Infallible> {
-        Ok(self.0.ready())
-    }
-}
-
-impl embedded_io::Read for Receiver {
-    fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Infallible> {
-        let mut count = 0;
-        while count == 0 && !bytes.is_empty() {
-            for (place, byte) in bytes.iter_mut().zip(core::iter::from_fn(|| self.0.dequeue())) {
-                *place = byte;
-                count += 1;
-            }
-        }
-        Ok(count)
-    }
+    Some((Sender(uart), receiver))
 }
 
 impl embedded_io::ErrorType for Sender {
@@ -118,8 +78,8 @@ impl embedded_io::Write for Sender {
 fn UART0_IRQ() {
     // SAFETY: the receiving registers are used by nobody else.
     let uart = unsafe { &*pac::UART0::ptr() };
-    // SAFETY: see `Shared`.
-    let Some(inbox) = (unsafe { &mut *INBOX.0.get() }) else { return };
+    // SAFETY: this is the interrupt.
+    let Some(inbox) = (unsafe { INBOX.get() }) else { return };
     let (mut error, mut held) = (false, Vec::<u8, TAKEN>::new());
     loop {
         // Before the check for a byte: the error of every byte read here is seen here.
