@@ -1,6 +1,9 @@
 //! `equipoise plan`: power, errors and widths against closed forms, sample sizes, and the plans it
 //! refuses.
 
+#[path = "planner/boundary.rs"]
+mod boundary;
+
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -319,99 +322,6 @@ fn slurm_arrays_make_the_whole(dir: &Path, path: &str, whole: &str) {
         equipoise(&[&["simulate", "--json", json.to_str().unwrap()], &simulation[..]].concat());
     assert_eq!(code, Some(0), "{error}");
     assert_eq!(read("array.json"), read("one.json"));
-}
-
-/// The share of Brownian motions with this drift that leave the boundary at any fraction.
-fn crossing(drift: f64, fractions: &[f64], critical: &[f64]) -> f64 {
-    let mut words = Xoshiro256PlusPlus::seed_from_u64(3);
-    let mut uniform = move || (words.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
-    let mut normal = move || {
-        let (u, v) = (1.0 - uniform(), uniform());
-        (-2.0 * u.ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
-    };
-    let walks = 40_000;
-    let mut crossed = 0;
-    for _ in 0..walks {
-        let (mut score, mut before, mut out) = (0.0, 0.0, false);
-        for (t, c) in fractions.iter().zip(critical) {
-            score += drift * (t - before) + normal() * f64::sqrt(t - before);
-            before = *t;
-            out |= score.abs() > c * t.sqrt();
-        }
-        crossed += u32::from(out);
-    }
-    f64::from(crossed) / f64::from(walks)
-}
-
-/// With a boundary, power is the chance to exclude 0 at any report or the close, as a Brownian
-/// motion has it; without an effect it is 5 %, and all intervals together hold the effect in 95 %.
-#[test]
-fn power_counts_all_reports_of_a_boundary() {
-    for (kind, reports) in [(Kind::OBrienFleming, 3), (Kind::Pocock, 3), (Kind::Pocock, 8)] {
-        let text = format!("design=uniform features=2 patients=3000 epsilon=3 reports={reports}");
-        let plan = Plan::parse(&text).unwrap();
-        let simulate = |effect: f64, boundary: Option<Kind>| {
-            let instance = Instance::same(2, 0.4, 0.4 + effect);
-            run(&Scenario { boundary, ..Scenario::new(plan, instance, 6000, 9) }).unwrap()
-        };
-        let (plain, bounded) = (simulate(0.08, None), simulate(0.08, Some(kind)));
-        let critical = kind.of_plan(&plan);
-        assert_eq!(critical.len(), reports + 1);
-        let last = critical[reports];
-        let wider = bounded.width.unwrap() / plain.width.unwrap();
-        assert!((wider - last / Z).abs() < 1e-6, "{wider} {last}");
-        let fractions: Vec<f64> =
-            (0..=reports).map(|i| 0.5 + 0.5 * (i + 1) as f64 / (reports + 1) as f64).collect();
-        let drift = 0.08 / (plain.width.unwrap() / (2.0 * Z));
-        let expected = crossing(drift, &fractions, &critical);
-        let found = bounded.excludes_0.unwrap();
-        println!("{kind:?} {reports}: {found:?} for {expected}, plain {:?}", plain.excludes_0);
-        assert!((found.mean - expected).abs() < 0.01 + 3.0 * found.error, "{found:?} {expected}");
-        let null = simulate(0.0, Some(kind)).excludes_0.unwrap();
-        assert!((null.mean - 0.05).abs() < 0.003 + 3.0 * null.error, "{null:?}");
-        let held = bounded.coverage.unwrap();
-        assert!((held.mean - 0.95).abs() < 0.005 + 3.0 * held.error, "{held:?}");
-        // The overall effect has the same boundary.
-        let whole = simulate(0.0, Some(kind)).overall_excludes_0.unwrap();
-        assert!((whole.mean - 0.05).abs() < 0.003 + 3.0 * whole.error, "{whole:?}");
-    }
-}
-
-/// `plan` finds more patients with a boundary than without, says what its power means, and its
-/// figures are found again by the command it names. A boundary without reports is refused.
-#[test]
-fn plan_takes_its_boundary_into_account() {
-    let wanted = "plan --effect 0.25 --baseline 0.35 --power 0.8 --epsilon 1 --design uniform";
-    let plan = |more: &str| {
-        let words: Vec<&str> = wanted.split(' ').chain(more.split_whitespace()).collect();
-        let (code, text, error) = equipoise(&words);
-        assert_eq!(code, Some(0), "{error}");
-        text
-    };
-    let patients = |text: &str| {
-        let word = text.split(' ').nth(1).unwrap();
-        word.parse::<f64>().unwrap()
-    };
-    let (plain, bounded) = (plan("--reports 3"), plan("--reports 3 --boundary pocock"));
-    let more = patients(&bounded) / patients(&plain);
-    println!("{bounded}\n{more}");
-    assert!(more > 1.03 && more < 1.25, "{more}");
-    assert!(bounded.contains("valid at all reports together (pocock)"), "{bounded}");
-    let again = bounded.lines().find(|line| line.starts_with("equipoise simulate")).unwrap();
-    assert!(again.contains(" --reports 3 --boundary pocock "), "{again}");
-    let words: Vec<&str> = again.split(' ').skip(1).chain(["--csv", "-"]).collect();
-    let (code, csv, error) = equipoise(&words);
-    assert_eq!(code, Some(0), "{error}");
-    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
-    let column = rows[0].iter().position(|name| *name == "excludes_0").unwrap();
-    let power = rows[1][column].parse::<f64>().unwrap();
-    assert!(bounded.contains(&format!(" {:.1} +- ", 100.0 * power)), "{power} {bounded}");
-    for more in ["--reports 0 --boundary pocock", "--reports 2 --boundary pocock --design conse"] {
-        let words = ["simulate", "--runs", "1", "--patients", "100"].into_iter();
-        let (code, _, error) = equipoise(&words.chain(more.split(' ')).collect::<Vec<_>>());
-        let why = "boundary=pocock allowed with interim or uniform and reports=1..=8";
-        assert!(code == Some(2) && error.contains(why), "{error}");
-    }
 }
 
 /// The dossier is one page that loads nothing and runs nothing, with all its sections.

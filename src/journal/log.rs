@@ -2,7 +2,8 @@
 
 use embedded_storage::nor_flash::NorFlashErrorKind;
 
-use super::record::{Entry, Record, Shape};
+use super::entry::{Entry, Shape};
+use super::record::Record;
 use super::region::{BLANK, HEADER, Header, Region};
 use super::{Error, Journal, JournalFlash, LOST, NOWHERE, Parts};
 

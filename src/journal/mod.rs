@@ -119,6 +119,7 @@
 //! `tests/endurance.rs` measures it. A look rewrites tallies and ledgers after making room. A
 //! power-up costs one page, one after an unfinished commit up to a round of the region.
 
+mod entry;
 mod error;
 mod flash;
 mod log;
@@ -128,12 +129,12 @@ mod pen;
 mod record;
 mod region;
 
+use entry::{Entry, Shape};
 pub use error::{BadPart, Error, MountError, TooSmall};
 pub use flash::JournalFlash;
 use log::{FEW, SPARE_PAGES, Sweep};
 use parts::{LOST, NOWHERE};
 pub use parts::{Parts, Place};
-use record::{Entry, Shape};
 pub use region::MAX_PAGES;
 use region::{HEADER, Region};
 

@@ -2,7 +2,8 @@
 
 use embedded_storage::nor_flash::NorFlashErrorKind;
 
-use super::record::{COMMIT_MASK, Entry, Record};
+use super::entry::Entry;
+use super::record::{COMMIT_MASK, Record};
 use super::region::{Region, Sum, WORD};
 use super::{JournalFlash, MAX_PART, Parts};
 

@@ -31,6 +31,7 @@ mod kits;
 mod late;
 mod looks;
 mod parts;
+mod phase;
 mod waiting;
 
 #[cfg(feature = "testkit")]
@@ -41,39 +42,8 @@ pub use kits::NoKit;
 #[cfg(feature = "host")]
 pub use late::{Answer, Late};
 pub use parts::{MAX_PART_BYTES, Part, STATE_VERSION};
+pub use phase::Phase;
 pub use waiting::{MAX_REPLACEMENTS, WAITING_BYTES};
-
-/// Where a trial stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Phase {
-    /// Over: estimates are final, nobody is assigned.
-    Closed,
-    /// First half: learn which arm is better.
-    Explore,
-    /// Second half: measure the effect, exploit what was learned.
-    Measure,
-}
-
-impl Phase {
-    /// The half whose rules apply; a closed trial has no patients left to apply them to.
-    const fn half(self) -> Half {
-        match self {
-            Self::Explore => Half::Explore,
-            Self::Measure | Self::Closed => Half::Measure,
-        }
-    }
-
-    /// The name used in replies.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Explore => "explore",
-            Self::Measure => "measure",
-            Self::Closed => "closed",
-        }
-    }
-}
 
 /// The last patient's arm and tag, kept to answer a repeated request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

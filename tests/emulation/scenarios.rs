@@ -13,7 +13,7 @@ const PLAN: &str = "features=4 patients=5000 epsilon=1";
 
 /// Takes the report and requires that its MAC is the one of these rows, this trial and this plan
 /// under the key.
-pub fn check_report(board: &mut Board, plan: &str) {
+fn check_report(board: &mut Board, plan: &str) {
     let lines = board.report();
     let parse = |line: &str| sealed(line).into_bytes();
     let (end, rows) = lines.split_last().unwrap();
@@ -31,6 +31,53 @@ pub fn check_report(board: &mut Board, plan: &str) {
     }
     assert_eq!(usize::from(count), rows.len());
     assert_eq!(hex(&mac), hex(&expected.finish(count, assigned, resolved)), "the report's MAC");
+}
+
+/// A trial of each design: repeats, late outcomes, losses, close, a report whose MAC is right,
+/// erase. `shows_blank` and `shows_arm` look at the LEDs.
+pub fn whole_trial(shows_blank: impl Fn(&mut Board), shows_arm: impl Fn(&mut Board, u8)) {
+    for design in ["interim", "dp-conse"] {
+        let mut board = Board::boot(Firmware::Release, 1);
+        board.expect_hello("blank", "restart=power");
+        board.expect_image(&Firmware::Release.path());
+        shows_blank(&mut board);
+        let plan = format!("design={design} features=3 patients=60 epsilon=2 scale=10");
+        board.begin(&plan);
+        let mut dice = Dice(7);
+        for k in 1..=60 {
+            let arm = board.assign(k, dice.roll(3));
+            if k % 20 == 1 {
+                shows_arm(&mut board, arm);
+            }
+            assert_eq!(board.assign(k, dice.roll(3)), arm, "a repeat gives the stored arm");
+            if k > 5 {
+                let late = k - dice.roll(5);
+                let outcome = format!("OUTCOME {late} {}", k % 11);
+                let request = if dice.roll(8) == 0 { format!("LOST {late}") } else { outcome };
+                board.expect(&request, &format!("OK {late}"));
+            }
+        }
+        assert_eq!(board.status("assigned"), 60);
+        board.as_custodian("CLOSE");
+        check_report(&mut board, &plan);
+        assert!(board.request("HELLO").contains(" closed "));
+        board.as_custodian("ERASE");
+        assert!(board.request("HELLO").contains(" blank "));
+        assert_eq!(board.word("LATE_REPLIES"), 0);
+        assert_eq!(board.state().overruns, 0);
+    }
+}
+
+/// Flash full of noise is a fault, and nobody is assigned. The board afterwards.
+pub fn noise_on_flash() -> Board {
+    let mut board = Board::boot(Firmware::Release, 2);
+    let mut dice = Dice(3);
+    board.store_journal(|| dice.roll(256) as u8);
+    board.power_up();
+    board.start();
+    assert!(board.request("HELLO").contains(" fault "));
+    assert!(board.request("ASSIGN 1 0").starts_with("ERR storage"));
+    board
 }
 
 /// A source of noise that is dead or stuck at power-up: only `HELLO` and `STATUS` are answered. One

@@ -1,8 +1,8 @@
 //! Whole trials at the speed of the wire, with the image that ships.
 
-use crate::bedside::{Bedside, Dice, sealed};
+use crate::bedside::{Bedside, sealed};
 use crate::board::{Board, Firmware};
-use crate::scenarios::{self, check_report};
+use crate::scenarios;
 use equipoise::board::display;
 
 /// The LEDs of a picture, as 5 * y + x.
@@ -19,54 +19,22 @@ pub fn lit(board: &mut Board, time: u64) -> Vec<u64> {
     lit
 }
 
-/// A trial of each design: repeats, late outcomes, losses, close, a report whose MAC is right,
-/// erase; and what the LEDs show meanwhile.
+/// A whole trial of each design; and what the LEDs show meanwhile.
 #[test]
 fn whole_trial_with_report_and_leds() {
-    for design in ["interim", "dp-conse"] {
-        let mut board = Board::boot(Firmware::Release, 1);
-        board.expect_hello("blank", "restart=power");
-        board.expect_image(&Firmware::Release.path());
-        assert_eq!(lit(&mut board, 1_100_000), leds(display::HEART));
-        let plan = format!("design={design} features=3 patients=60 epsilon=2 scale=10");
-        board.begin(&plan);
-        let mut dice = Dice(7);
-        for k in 1..=60 {
-            let arm = board.assign(k, dice.roll(3));
-            if k % 20 == 1 {
-                let picture = if arm == 0 { display::ARM_0 } else { display::ARM_1 };
-                assert_eq!(lit(&mut board, 50_000), leds(picture), "arm {arm}");
-            }
-            assert_eq!(board.assign(k, dice.roll(3)), arm, "a repeat gives the stored arm");
-            if k > 5 {
-                let late = k - dice.roll(5);
-                let outcome = format!("OUTCOME {late} {}", k % 11);
-                let request = if dice.roll(8) == 0 { format!("LOST {late}") } else { outcome };
-                board.expect(&request, &format!("OK {late}"));
-            }
-        }
-        assert_eq!(board.status("assigned"), 60);
-        board.as_custodian("CLOSE");
-        check_report(&mut board, &plan);
-        assert!(board.request("HELLO").contains(" closed "));
-        board.as_custodian("ERASE");
-        assert!(board.request("HELLO").contains(" blank "));
-        assert_eq!(board.word("LATE_REPLIES"), 0);
-        assert_eq!(board.state().overruns, 0);
-    }
+    scenarios::whole_trial(
+        |board| assert_eq!(lit(board, 1_100_000), leds(display::HEART)),
+        |board, arm| {
+            let picture = if arm == 0 { display::ARM_0 } else { display::ARM_1 };
+            assert_eq!(lit(board, 50_000), leds(picture), "arm {arm}");
+        },
+    );
 }
 
 /// Flash full of noise is a fault: a cross on the LEDs, and nobody is assigned.
 #[test]
 fn noise_on_flash_is_a_fault() {
-    let mut board = Board::boot(Firmware::Release, 2);
-    let mut dice = Dice(3);
-    board.store_journal(|| dice.roll(256) as u8);
-    board.power_up();
-    board.start();
-    assert!(board.request("HELLO").contains(" fault "));
-    assert!(board.request("ASSIGN 1 0").starts_with("ERR storage"));
-    assert_eq!(lit(&mut board, 200_000), leds(display::FAULT));
+    assert_eq!(lit(&mut scenarios::noise_on_flash(), 200_000), leds(display::FAULT));
 }
 
 /// A source of noise that is dead or stuck at power-up: only `HELLO` and `STATUS` are answered. One

@@ -1,8 +1,8 @@
 //! Whole trials at the speed of the wire, with the image that ships.
 
-use crate::bedside::{Bedside, Dice, sealed};
+use crate::bedside::{Bedside, sealed};
 use crate::board::{Board, Firmware};
-use crate::scenarios::{self, check_report};
+use crate::scenarios;
 
 /// Changes of the LED in the next so many microseconds, and its level at the end.
 fn led(board: &mut Board, time: u64) -> (usize, u64) {
@@ -12,56 +12,24 @@ fn led(board: &mut Board, time: u64) -> (usize, u64) {
     (lit.len() - 1, lit[0])
 }
 
-/// A trial of each design: repeats, late outcomes, losses, close, a report whose MAC is right,
-/// erase; and what the LED shows meanwhile.
+/// A whole trial of each design; and what the LED shows meanwhile.
 #[test]
 fn whole_trial_with_report_and_led() {
-    for design in ["interim", "dp-conse"] {
-        let mut board = Board::boot(Firmware::Release, 1);
-        board.expect_hello("blank", "restart=power");
-        board.expect_image(&Firmware::Release.path());
-        assert_eq!(led(&mut board, 3_000_000).0, 6, "three heartbeats");
-        let plan = format!("design={design} features=3 patients=60 epsilon=2 scale=10");
-        board.begin(&plan);
-        let mut dice = Dice(7);
-        for k in 1..=60 {
-            let arm = board.assign(k, dice.roll(3));
-            if k % 20 == 1 {
-                board.run(50_000);
-                let shown = led(&mut board, 2_000_000);
-                let right = if arm == 0 { shown == (0, 1) } else { (7..=9).contains(&shown.0) };
-                assert!(right, "arm {arm}: {shown:?}");
-            }
-            assert_eq!(board.assign(k, dice.roll(3)), arm, "a repeat gives the stored arm");
-            if k > 5 {
-                let late = k - dice.roll(5);
-                let outcome = format!("OUTCOME {late} {}", k % 11);
-                let request = if dice.roll(8) == 0 { format!("LOST {late}") } else { outcome };
-                board.expect(&request, &format!("OK {late}"));
-            }
-        }
-        assert_eq!(board.status("assigned"), 60);
-        board.as_custodian("CLOSE");
-        check_report(&mut board, &plan);
-        assert!(board.request("HELLO").contains(" closed "));
-        board.as_custodian("ERASE");
-        assert!(board.request("HELLO").contains(" blank "));
-        assert_eq!(board.word("LATE_REPLIES"), 0);
-        assert_eq!(board.state().overruns, 0);
-    }
+    scenarios::whole_trial(
+        |board| assert_eq!(led(board, 3_000_000).0, 6, "three heartbeats"),
+        |board, arm| {
+            board.run(50_000);
+            let shown = led(board, 2_000_000);
+            let right = if arm == 0 { shown == (0, 1) } else { (7..=9).contains(&shown.0) };
+            assert!(right, "arm {arm}: {shown:?}");
+        },
+    );
 }
 
 /// Flash full of noise is a fault: the LED flickers, and nobody is assigned.
 #[test]
 fn noise_on_flash_is_a_fault() {
-    let mut board = Board::boot(Firmware::Release, 2);
-    let mut dice = Dice(3);
-    board.store_journal(|| dice.roll(256) as u8);
-    board.power_up();
-    board.start();
-    assert!(board.request("HELLO").contains(" fault "));
-    assert!(board.request("ASSIGN 1 0").starts_with("ERR storage"));
-    let (changes, _) = led(&mut board, 1_000_000);
+    let (changes, _) = led(&mut scenarios::noise_on_flash(), 1_000_000);
     assert!((15..=18).contains(&changes), "{changes} changes of the LED");
 }
 

@@ -21,7 +21,7 @@ use pac::interrupt;
 const TAKEN: usize = 4;
 
 const BAUD: u32 = 115_200;
-/// The UART takes 16 cycles a bit, divided in 64ths, rounded.
+/// The UART takes 16 cycles a bit, divided in steps of 1/64, rounded.
 const DIVIDER: u32 = (SYSTEM_HZ * 4 + BAUD / 2) / BAUD;
 /// WLEN of 8 data bits.
 const EIGHT_BITS: u8 = 3;
