@@ -15,7 +15,7 @@
 //! | sender | `embedded_io::Write` | 115200 baud 8N1; blocks until the UART has taken each byte |
 //! | receiver | `embedded_io::Read`, `ReadReady` | filled by an interrupt; lost or broken bytes are marked by [`inbox`] |
 //! | flash | [`JournalFlash`], on `MultiwriteNorFlash` | the journal's region: words of 4 bytes, each written at most twice between erases |
-//! | entropy | [`Entropy`] | raw hardware noise, one byte a sample; `None` when the source is dead |
+//! | entropy | [`Entropy`] | hardware noise, one byte a sample; `None` when the source is dead |
 //! | clock | [`Clock`] | counts time, sleeps until an interrupt, sleeps until an exact count |
 //! | watchdog | [`Watchdog`] | resets the chip when the main loop stops turning |
 //! | screen | [`Screen`] | shows a picture of 5 x 5 LEDs, or blinks one LED, through `embedded_hal` pins |

@@ -1,9 +1,10 @@
-//! Is the entropy source alive? Health tests over its raw samples.
+//! Is the entropy source alive? Health tests over its samples.
 //!
-//! A source gives bytes ([`Entropy::sample`]). Raw, before any correction of bias, which would hide
-//! a failing source from the tests. We take each byte to hold at least H = 4 bits of min-entropy,
-//! half of what a perfect source has. Every sample passes these tests, at start and ever after, and
-//! a failure is final until power-up.
+//! A source gives bytes ([`Entropy::sample`]) as the chip hands them out: without a hash or a
+//! generator in between, which would hide a dead source from the tests. The boards' chips remove
+//! bias themselves, bit by bit; a source that is stuck still repeats itself or gives nothing. We
+//! take each byte to hold at least H = 4 bits of min-entropy, half of what a perfect source has.
+//! Every sample passes these tests, at start and ever after, and a failure is final until power-up.
 //!
 //! * **Repetition count** (NIST SP 800-90B, 4.4.1): C = 1 + ceil(30/H) = 9 equal samples in a row.
 //!   A good source does this with probability at most 2^-30 at any sample.
@@ -21,7 +22,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// A source of raw random bytes, one at a time.
+/// A source of random bytes from hardware, one at a time.
 pub trait Entropy {
     /// The next sample; `None` if the source gave none in time.
     fn sample(&mut self) -> Option<u8>;

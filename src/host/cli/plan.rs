@@ -252,8 +252,8 @@ impl PlannerArgs {
             ("epsilon", &self.epsilon.map_or("1".into(), |epsilon| epsilon.to_string())),
             ("reports", &self.reports.to_string()),
         ])?;
-        let one = self.baseline + self.effect.unwrap_or(0.0);
-        let instance = Instance::same(self.features, self.baseline, one);
+        let effect = self.effect.unwrap_or(0.0);
+        let instance = Instance::with_effect(self.features, self.baseline, effect);
         let mut base = Scenario::new(plan, instance, 1, self.seed);
         base.world.arrivals = self.arrivals.clone();
         base.world.delay = delay;

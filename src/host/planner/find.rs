@@ -47,7 +47,7 @@ pub(super) fn ratio((num, den): (u32, u32)) -> Ratio {
 impl Question<'_> {
     /// The variance of an estimate times patients, without noise: where a search begins.
     fn spread(&self, effect: f64) -> f64 {
-        let instance = Instance::same(1, self.baseline, self.baseline + effect);
+        let instance = Instance::with_effect(1, self.baseline, effect);
         let variance = |arm| instance.variance(0, arm, self.base.plan.scale());
         let features = f64::from(self.base.plan.features());
         let share = if self.wish.target == Target::Feature { features } else { 1.0 };

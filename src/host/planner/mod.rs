@@ -119,8 +119,7 @@ impl Question<'_> {
         let plan = Plan::new(parameters)?;
         let mut world = self.base.world.clone();
         let drift = world.instance.drift;
-        world.instance =
-            Instance::same(plan.features(), self.baseline, self.baseline + choice.effect);
+        world.instance = Instance::with_effect(plan.features(), self.baseline, choice.effect);
         world.instance.drift = drift;
         let intervals = if effort == Effort::Fine { FINE } else { ROUGH };
         let a_run = match self.wish.target {

@@ -152,3 +152,11 @@ fn advice_weighs_patients_on_the_worse_arm() {
     assert!(advice(2000, 0.3).starts_with("USE A FIXED TRIAL: adaptation does not pay"));
     assert!(advice(1000, 0.46).starts_with("USE A FIXED TRIAL: too small to adapt"));
 }
+
+/// The commands that are printed name the rates as people write them.
+#[test]
+fn second_rate_has_few_decimals() {
+    for (baseline, effect, second) in [(0.35, 0.1, 0.45), (0.7, -0.6, 0.1), (0.1, 0.2, 0.3)] {
+        assert_eq!(Instance::with_effect(1, baseline, effect).p1, [second]);
+    }
+}

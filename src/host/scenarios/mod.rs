@@ -68,7 +68,7 @@ impl Effect {
             Self::Half => 0.5,
             Self::Reversed => -1.0,
         };
-        let mut instance = Instance::same(features, baseline, baseline + factor * effect);
+        let mut instance = Instance::with_effect(features, baseline, factor * effect);
         if let (Self::OneAgainst, Some(first)) = (self, instance.p1.first_mut()) {
             *first = baseline - effect;
         }

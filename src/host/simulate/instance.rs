@@ -39,6 +39,14 @@ impl Instance {
         Self { p0: all(p0), p1: all(p1), drift: 0.0 }
     }
 
+    /// A rate and an effect, the same in all features. The second rate is rounded to 12 decimals:
+    /// 0.35 and 0.1 make 0.45, not 0.44999999999999996.
+    #[must_use]
+    pub fn with_effect(features: u8, baseline: f64, effect: f64) -> Self {
+        const DECIMALS: f64 = 1e12;
+        Self::same(features, baseline, ((baseline + effect) * DECIMALS).round() / DECIMALS)
+    }
+
     /// Reads one feature a line: its two rates, separated by a comma or blanks. Lines that start
     /// with a letter or `#` are headings.
     ///
