@@ -148,11 +148,13 @@ fn answer<B: Board, const M: usize, const U: usize>(
     sender: &mut B::Sender,
     display: &mut Display,
 ) {
-    stamps::STAMP_BEGIN.set(clock.now());
-    if may_need_kit(line.line) {
+    let mut begin = clock.now();
+    stamps::STAMP_BEGIN.set(begin);
+    // Read again only after a wait: an interrupt between two readings would move the reply.
+    if may_need_kit(line.line) && device.prepare_kits() {
         while device.prepare_kits() {}
+        begin = clock.now();
     }
-    let begin = clock.now();
     work.clear();
     let mut first = true;
     device.handle_framed(line, &mut |reply, line| {

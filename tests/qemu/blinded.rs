@@ -99,7 +99,7 @@ fn back_to_back_waits_for_one_kit() {
     let both = board.reply_time();
     // The arm of the patient before, whose kit is computed again; and the time of the reply.
     let mut times = [Vec::new(), Vec::new()];
-    for pair in 0..12 {
+    for pair in 0..24 {
         let k = 3 + 2 * pair;
         // Two lines at once: nothing can be computed between them.
         let line = |k: u32| sealed(&format!("ASSIGN {k} {} {}", k % 64, tag(k))) + "\n";
