@@ -278,7 +278,7 @@ mod tests {
         assert_eq!((cells.len(), cells[29].number), (2 * 5 * 3, 10));
         assert_eq!(cells[0].scenario.world.instance.p1, [0.4, 0.4]);
         let against = cells.iter().find(|cell| cell.effect == Effect::OneAgainst).unwrap();
-        assert_eq!(against.scenario.world.instance.p1, [0.2, 0.6000000000000001]);
+        assert_eq!(against.scenario.world.instance.p1, [0.2, 0.6]);
         let p1 = |effect| {
             let cell = cells.iter().find(|cell| cell.effect == effect).unwrap();
             cell.scenario.world.instance.p1.clone()
