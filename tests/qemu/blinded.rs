@@ -89,6 +89,8 @@ fn a_ready_kit_costs_little() {
 #[test]
 fn back_to_back_waits_for_one_kit() {
     const KITS: u32 = 500;
+    /// Less than what a page turn takes, in instructions.
+    const PAGE_TURN: u32 = 900_000;
     let mut given = Given::nothing(KEY, FileDigest::NONE, KITS);
     let mut board = Emulator::boot(Firmware::Release);
     board.begin(&format!("features=64 patients=400 epsilon=1 kits={KITS}"));
@@ -112,8 +114,12 @@ fn back_to_back_waits_for_one_kit() {
             before = given.arm(kit);
         }
     }
+    // A page turn adds its fixed time to a reply, at a public count of patients.
+    let least = *times.iter().flatten().min().unwrap();
+    times.iter_mut().for_each(|times| times.retain(|time| *time < least + PAGE_TURN));
     let all: Vec<u32> = times.concat();
-    let (least, most) = (*all.iter().min().unwrap(), *all.iter().max().unwrap());
+    assert!(all.len() >= 22, "more than two page turns: {times:?}");
+    let most = *all.iter().max().unwrap();
     println!("| `ASSIGN`, blinded, back to back: until the reply | {most} | | | |");
     println!("| the same, first after power-up | {both} | | | |");
     assert!(times.iter().all(|times| times.len() > 1), "one arm never came: {times:?}");
