@@ -6,8 +6,9 @@
 //! * `leanest loop`: what the harness does, one 64-bit word for feature and outcome and one bit for
 //!   the arm.
 //!
-//! What a design needs above the leanest loop is the design itself, as it ships, and the count of
-//! patients per arm; the outcomes come at once, so nobody waits in a table (`Trial::at_once`).
+//! The difference between a design and the leanest loop is the design itself, as it ships, and the
+//! count of patients per arm; the outcomes come at once, so nobody waits in a table
+//! (`Trial::at_once`).
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -86,7 +87,7 @@ fn main() {
         };
         loops.push((name, Box::new(play)));
     }
-    // In turns, so that whatever else the machine does falls on all of them alike.
+    // In turns, so that other load on the machine affects all of them alike.
     let mut times = vec![Vec::new(); loops.len()];
     for _ in 0..ROUNDS {
         for ((_, play), times) in loops.iter_mut().zip(&mut times) {
@@ -114,8 +115,7 @@ fn main() {
     );
 }
 
-/// `interim` with everything that takes the way of the board: graded outcomes that come late or
-/// never.
+/// `interim` on the general path, as on a board: graded outcomes that come late or never.
 fn general() -> Scenario {
     let text = format!("features={FEATURES} patients={PATIENTS} epsilon=1 scale=10");
     let plan = Plan::parse(&text).unwrap_or_else(|error| panic!("{error}"));

@@ -41,7 +41,7 @@ impl Estimate {
         (end(-1.0), end(1.0))
     }
 
-    /// Whether the interval holds every effect there can be: the estimate says nothing.
+    /// Whether the interval covers all of [-1, 1], so that the estimate says nothing.
     #[must_use]
     pub fn is_worthless(&self) -> bool {
         self.low() <= -1.0 && self.high() >= 1.0

@@ -25,20 +25,20 @@
 //! ```
 //!
 //! # Why this one
-//! * It takes any `D` as it is: no cycle walking, so its time depends on nothing.
-//! * It has a proven bound for every size and for many numbers seen. NIST's FF1 is not for domains
-//!   below a million; proofs of Feistel networks end near the square root of the domain, here 1,400
-//!   kits.
-//! * A round costs one and a half HChaCha20, 5,900 instructions on the Cortex-M0 in all
+//! * It takes any `D` as it is: no cycle walking, so its time is the same for every place.
+//! * Its proven bound holds for every size and for an adversary who sees many numbers. NIST's FF1
+//!   is not for domains below a million; proofs of Feistel networks end near the square root of the
+//!   domain, here 1,400 kits.
+//! * A round costs one and a half HChaCha20, in all 5,900 instructions on the Cortex-M0
 //!   (`tests/qemu/blinded.rs`). HMAC-SHA256 hashes four blocks for one bit.
 //!
 //! # Bound
-//! Somebody who sees `q` kits with their places, chosen as they like in both directions (an
-//! unblinding tells the arm of a kit of one's choice), tells the permutation from a random one with
-//! advantage at most `8 D^1.5 / (ROUNDS + 4) * ((q + D) / 2D)^(ROUNDS/4 + 1)` (Theorem 4 of the
-//! paper). A device gives at most N kits, half of the numbers, so `(q + D) / 2D` is 3/4 at most:
-//! 2^-41 for the largest trial, less for smaller ones ([`advantage`]). The keys `K` are off the
-//! uniform law by 2^-65 all together. What is left is HChaCha20's own strength.
+//! An adversary who learns the places of `q` kits, chosen freely in both directions (an unblinding
+//! reveals the arm of a chosen kit), distinguishes the permutation from a random one with advantage
+//! at most `8 D^1.5 / (ROUNDS + 4) * ((q + D) / 2D)^(ROUNDS/4 + 1)` (Theorem 4 of the paper). A
+//! device gives at most N kits, half of the numbers, so `(q + D) / 2D` is 3/4 at most: 2^-41 for
+//! the largest trial, less for smaller ones ([`advantage`]). All keys `K` together are within 2^-65
+//! of uniform. The rest is the security of HChaCha20.
 //!
 //! # Key
 //! HMAC-SHA256 of the label `equipoise kits 1`, the trial file's digest and N under the custodian's
@@ -61,7 +61,7 @@ pub trait Prf {
     /// Its value.
     fn words(&self, a: u32, b: u32) -> [u32; 8];
 
-    /// F of a round at a place. Which word is read does not show in the time.
+    /// F of a round at a place, in a time that does not depend on which word is read.
     fn bit(&self, round: u16, place: u32) -> u32 {
         let wanted = place >> 5 & 7;
         let pick = |(i, word): (u32, u32)| word & ones_if_negative((i ^ wanted).wrapping_sub(1));
@@ -172,9 +172,9 @@ pub(crate) fn round_keys(prf: &impl Prf, pair: u16, size: u32) -> [u32; 2] {
     [scale([a, b, c]), scale([d, e, f])]
 }
 
-/// A number of which the compiler knows nothing. Of a mask that it knows to be all ones or zero it
-/// makes a branch on the Cortex-M0, whose time tells which. (A host lists kits by the million, and
-/// hides no time.)
+/// Hides a number from the optimizer. For a mask that it knows to be all ones or zero, the compiler
+/// emits a branch on the Cortex-M0, whose time reveals which. (A host lists kits by the million and
+/// does not hide its timing.)
 #[inline(always)]
 fn unknown(number: u32) -> u32 {
     if cfg!(feature = "host") { number } else { black_box(number) }
@@ -210,10 +210,10 @@ const _: () = assert!(2 * MAX_KITS < 1 << PLACE_BITS && PAIRS < 1 << (u32::BITS 
 pub struct Walk(u32);
 
 impl Walk {
-    /// No way: zeros, in memory that waits for a trial.
+    /// No walk: zeros, in memory that waits for a trial.
     pub(crate) const NONE: Self = Self(0);
 
-    /// The way of the `index`-th kit of an arm, counted from 0.
+    /// The walk of the `index`-th kit of an arm, counted from 0.
     #[must_use]
     pub const fn new(arm: Arm, index: u32) -> Self {
         Self((index << 1 | arm.index() as u32) & ((1 << PLACE_BITS) - 1))
@@ -227,8 +227,8 @@ impl Walk {
         self.0 >> PLACE_BITS
     }
 
-    /// 1 if fewer rounds of this way are done than of the other, else 0. Without branches: the time
-    /// does not tell for which arm there is work.
+    /// 1 if fewer rounds of this walk are done than of the other, else 0. Without branches, so that
+    /// its time does not reveal which arm's kit is behind.
     pub(crate) fn is_behind(self, other: Self) -> usize {
         let difference = unknown(self.pairs().wrapping_sub(other.pairs()));
         (ones_if_negative(difference) & 1) as usize
@@ -276,8 +276,8 @@ pub fn origin(prf: &impl Prf, kits: u32, kit: u32) -> Option<(Arm, u32)> {
     Some((Arm::from_bit(place & 1 == 1), place >> 1))
 }
 
-/// The bound of the module's header on telling the permutation from a random one, as a power of
-/// two, for a trial with so many kits an arm of which half the numbers were seen.
+/// The base-2 logarithm of the bound in the module's header, for a trial with so many kits an arm
+/// of which half the numbers were seen.
 #[cfg(feature = "testkit")]
 #[must_use]
 pub fn advantage(kits: u32) -> f64 {

@@ -76,8 +76,8 @@ impl Ratio {
     }
 
     /// This over `2 weight`, as the rate of a noise draw. A legal plan's rate is within what
-    /// [`Rate`] holds (asserted below at the ends); were it not, the least rate, that is the
-    /// most noise, would stand in.
+    /// [`Rate`] holds (asserted below at the ends); if it were not, the result would be the least
+    /// rate, which gives the most noise.
     pub(crate) const fn half_over(self, weight: u32) -> Rate {
         match Rate::new(self.num as u64, self.den as u64 * 2 * weight as u64) {
             Some(rate) => rate,

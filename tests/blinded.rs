@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use desk::{Desk, KEY};
 use equipoise::design::Arm;
 use equipoise::device::auth::CustodianKey;
-use equipoise::host::kits::numbers;
+use equipoise::kits::number;
 use equipoise::wire::{FileDigest, Reply, Request};
 use kits::{Given, kit};
 
@@ -168,11 +168,26 @@ fn lists_differ_by_key_file_and_size() {
     let (one, two) = (FileDigest([1; 8]), FileDigest([2; 8]));
     let list = |key: u8, file, kits| {
         let key = CustodianKey::new([key; 32]).kit_key(file, kits);
-        numbers(&key, 500).into_iter().take(20).collect::<Vec<_>>()
+        (0..20)
+            .map(|place| number(&key, 500, Arm::from_bit(place % 2 == 1), place / 2))
+            .collect::<Vec<_>>()
     };
     let lists = [list(1, one, 500), list(2, one, 500), list(1, two, 500), list(1, one, 501)];
     let different: BTreeSet<_> = lists.iter().collect();
     assert_eq!(different.len(), lists.len());
+}
+
+/// The seal of a list depends on the key, the trial file and every byte of the list.
+#[test]
+fn seals_differ_by_key_file_and_list() {
+    let seal = |key: u8, file: u8, list: &str| {
+        CustodianKey::new([key; 32]).kit_seal(FileDigest([file; 8]), list.as_bytes())
+    };
+    let seals =
+        [seal(1, 1, "1,0\n"), seal(2, 1, "1,0\n"), seal(1, 2, "1,0\n"), seal(1, 1, "1,1\n")];
+    let different: BTreeSet<_> = seals.iter().collect();
+    assert_eq!(different.len(), seals.len());
+    assert_eq!(seal(1, 1, "1,0\n"), seals[0]);
 }
 
 /// Every byte of every reply but the kit numbers and the trial's id is the same whatever the arms:

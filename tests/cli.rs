@@ -307,3 +307,11 @@ fn manual_knows_every_subcommand() {
         }
     }
 }
+
+/// The exit codes of the audit are not those of the other commands, so its help names them.
+#[test]
+fn help_names_the_exit_codes_of_the_audit() {
+    let ward = Ward::new();
+    let help = ward.good(&["audit", "--help"]);
+    assert!(help.contains("Exit codes: 0 every claim held, 1 a claim was exceeded"), "{help}");
+}

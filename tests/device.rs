@@ -10,6 +10,10 @@ mod desk;
 mod durable;
 #[path = "device/errors.rs"]
 mod errors;
+#[path = "device/generator.rs"]
+mod generator;
+#[path = "device/main_loop.rs"]
+mod main_loop;
 #[path = "device/reports.rs"]
 mod reports;
 #[path = "device/work.rs"]

@@ -192,3 +192,40 @@ fn words_of_a_shell_line() {
     assert_eq!(commands("man x > y && cd z"), [vec!["man", "x"], vec!["cd", "z"]]);
     assert!(commands("# only a comment").is_empty());
 }
+
+/// The tests that the table of promises names stand in the files it names.
+#[test]
+fn promises_name_tests_that_exist() {
+    let text = fs::read_to_string(root().join("docs/privacy.md")).unwrap();
+    let (_, table) = text.split_once("| promise | test |").expect("the table of promises");
+    let mut found = 0;
+    for row in table.lines().skip(2).take_while(|line| line.starts_with('|')) {
+        let mut folder = PathBuf::new();
+        let cell = row.trim_end_matches('|').rsplit('|').next().unwrap();
+        for name in inline_code(cell) {
+            if let Some(file) = name.strip_suffix(".rs") {
+                folder = root().join("tests").join(file);
+                assert!(folder.with_extension("rs").exists(), "{name}: no such test file");
+                continue;
+            }
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            if name.contains('_') && name.chars().all(plain) {
+                assert!(holds_test(&folder, &name), "{}: no test {name}", folder.display());
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 25, "only {found} tests are named");
+}
+
+/// Whether a test of this name stands in a test file or in the folder of its modules; also one
+/// whose name begins so, where the document leaves out the end.
+fn holds_test(file: &Path, name: &str) -> bool {
+    let modules = fs::read_dir(file).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let mut sources = modules.chain([file.with_extension("rs")]);
+    let (test, scenario) = (format!("fn {name}("), format!("    {name}:"));
+    sources.any(|path| {
+        let source = fs::read_to_string(path).unwrap_or_default();
+        source.contains(&test) || source.lines().any(|line| line.starts_with(&scenario))
+    })
+}

@@ -5,6 +5,8 @@
 //! its environment sets another number.
 #[path = "common/book.rs"]
 mod book;
+#[path = "flash_images/forged.rs"]
+mod forged;
 
 use book::{Book, Days, Erase, Flash, KEYS, Look, PAGE, PAGES, Rest, SMALL, Step, mount};
 use equipoise::journal::{Journal, MountError};

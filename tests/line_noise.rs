@@ -15,7 +15,7 @@
 mod desk;
 
 use desk::Desk;
-use equipoise::wire::noisy::{Badness, NoisyLine};
+use equipoise::testkit::noisy_line::{Badness, NoisyLine};
 use equipoise::wire::{Framer, Reply, Request, Tag, open};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

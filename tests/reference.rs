@@ -6,6 +6,8 @@
 
 #[path = "reference/agreement.rs"]
 mod agreement;
+#[path = "common/count.rs"]
+mod count;
 #[path = "common/transcription/mod.rs"]
 mod transcription;
 

@@ -34,6 +34,11 @@ fn bytes<const M: usize, const U: usize>(trial: &Trial<M, U>) -> Vec<u8> {
 }
 
 /// Whether it went well is not the question.
+/// Whether this part has changed.
+fn names(mut dirty: Dirty, part: Part) -> bool {
+    dirty.any(|changed| changed == part)
+}
+
 fn ignore<T>(_: T) {}
 
 /// Answers coins from a script and draws no noise.

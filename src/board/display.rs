@@ -34,7 +34,7 @@ const fn mirror(row: u8) -> u32 {
     (row.reverse_bits() >> 3) as u32
 }
 
-/// Ticks of [`super::main_loop::TICK_MICROSECONDS`] in a second: the heart beats once in so many.
+/// Ticks of [`super::main_loop::TICK_MICROSECONDS`] in a second, the period of the heartbeat.
 const SECOND: u32 = 1_000_000 / super::main_loop::TICK_MICROSECONDS;
 /// How long an arm or a kit is shown.
 const GIVEN_SHOWN: u32 = 10 * SECOND;
@@ -106,8 +106,8 @@ impl<P: OutputPin<Error = Infallible>, const R: usize, const C: usize> Screen fo
     }
 }
 
-/// A board with one LED: the heartbeat blinks as it does elsewhere, arm 0 lights steadily, arm 1
-/// blinks slowly and evenly, a fault flickers.
+/// A board with one LED: the heartbeat blinks as it does elsewhere, arm 0 or a kit lights steadily,
+/// arm 1 blinks slowly and evenly, a fault flickers.
 pub struct Lamp<P> {
     led: P,
     ticks: u32,

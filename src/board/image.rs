@@ -1,9 +1,9 @@
 //! Which firmware a board runs: the hash that `HELLO` shows.
 //!
 //! It is computed at every start from the flash itself. `cargo xtask firmware` prints the same
-//! bytes for the image it built, so a custodian can compare a device, a release and an own build.
-//! A firmware made to deceive can show any hash; against that, `cargo xtask verify` reads the flash
-//! through the debug port.
+//! bytes for the image it built, so a custodian can compare a device, a release and a build of
+//! their own. A malicious firmware can report any hash; against that, `cargo xtask verify` reads
+//! the flash through the debug port.
 
 use crate::wire::ImageHash;
 use sha2::{Digest as _, Sha256};

@@ -1,7 +1,7 @@
 //! The firmware: one loop around [`Device`], on any [`Board`].
 //!
 //! ```text
-//! interrupt: byte -> queue    loop: queue -> Framer -> Device::handle_framed -> reply, on its grid
+//! interrupt: byte -> queue    loop: queue -> Framer -> Device::handle_framed -> reply, when due
 //!                                   between requests: draw noise, show the LEDs, sleep
 //! ```
 //!
@@ -11,19 +11,18 @@
 //!   written, it leaves later: by [`Board::ERASE_MICROSECONDS`] a page, as much for the look, and
 //!   [`Board::WORD_MICROSECONDS`] a word. Looks fall at public counts, and the numbers of pages and
 //!   words depend on public counts ([`crate::journal`]); a look writes every feature's parts,
-//!   whether it takes part or not. These times cover the longest computation; should they ever not,
-//!   the reply leaves at the next multiple of the first and [`stamps::LATE_REPLIES`] counts it. The
-//!   wait ends on a timer event, so that the reply leaves the same number of instructions after it
-//!   whatever was computed before.
+//!   whether it takes part or not. These times cover the longest computation. A reply that misses
+//!   its time leaves later by the next multiple of [`REPLY_MICROSECONDS`], and
+//!   [`stamps::LATE_REPLIES`] counts it. The wait ends on a timer event, so that the reply leaves
+//!   the same number of instructions after it whatever was computed before.
 //! * How long a draw of noise takes depends on the noise. Draws are made between requests, ahead of
 //!   the look that needs them, each padded to a multiple of [`DRAW_MICROSECONDS`]; the next request
 //!   waits for their end.
-//!
-//! * The kits of a blinded trial are computed ahead, between requests, in pieces whose time depends
-//!   on nothing. A request that needs a kit before both arms' are ready finishes them first, and
-//!   its time counts from then: how late it is answered depends on when requests came, and not on
-//!   any arm. On the v1 a kit takes 3.8 million instructions, about 0.4 s: so long waits a patient
-//!   who comes right after another one, and twice as long the first one after power-up.
+//! * The kits of a blinded trial are computed ahead, between requests, in pieces whose time is
+//!   always the same. A request that needs a kit before those of both arms are ready finishes them
+//!   first, and its time counts from then: how late it is answered depends on when requests came,
+//!   and not on any arm. On the v1 a kit takes 3.8 million instructions, about 0.4 s: a patient who
+//!   comes right after another one waits that long, and the first one after power-up twice as long.
 //!
 //! # Flash and the serial line
 //! A page erase stops the processor for longer than the UART can hold bytes. So flash is written
@@ -51,7 +50,7 @@ pub const DRAW_MICROSECONDS: u32 = 4_000;
 /// How often the LEDs are refreshed.
 pub const TICK_MICROSECONDS: u32 = 4_000;
 
-/// Pieces of work on the next kits between two looks at the serial line: below a tick on the v1.
+/// Pieces of work on the next kits between two checks of the serial line: below a tick on the v1.
 const KIT_PIECES: u32 = 3;
 
 /// How often the device is told that time passes.
@@ -95,7 +94,7 @@ pub fn run<B: Board, const M: usize, const U: usize>(parts: Parts<B, M, U>) -> !
     let mut display = Display::default();
     let second = SECOND_MICROSECONDS * B::Clock::PER_MICROSECOND;
     let mut ticked = clock.now();
-    // Asked between requests, when time does not count.
+    // Read between requests, so that it takes no time of a reply.
     let mut looks = device.is_look_due();
     loop {
         watchdog.feed();
@@ -139,7 +138,7 @@ fn next_byte(receiver: &mut (impl Read<Error = Infallible> + ReadReady)) -> Opti
 // Not inlined: the frames of answering and of drawing share the same stack, of which there is
 // little.
 
-/// Answers a line at the moment that is due. `looks`: a look comes first.
+/// Answers a line, at the moment the reply is due. `looks`: a look is due and is done first.
 #[inline(never)]
 fn answer<B: Board, const M: usize, const U: usize>(
     device: &mut Bedside<B, M, U>,

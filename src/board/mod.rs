@@ -6,8 +6,10 @@
 //! inbox, display,   logic that needs no hardware and is tested on a host: received bytes,
 //! restart, image,   pictures, cause of a restart, hash of the image, arithmetic of doubles
 //! soft_float
-//! receiver, memory  what the boards share: a queue filled by an interrupt, memory and flash
-//! nrf, rp2350       the micro:bit v1 and v2; the Pico 2; with the former the only `unsafe` code
+//! serial, flash,    what the boards share: a queue filled by an interrupt, checked access to
+//! memory            flash, the memory of the trial
+//! stamps            times of the last request, for debuggers and tests
+//! nrf, rp2350       the micro:bit v1 and v2; the Pico 2
 //! ```
 //!
 //! | part | trait | duty |
@@ -23,11 +25,14 @@
 //! | restart | [`Restart`] | why the board started |
 //! | image | [`ImageHash`] | the hash of the firmware on flash |
 //!
+//! Of these only `serial`, `flash`, `memory`, `stamps`, `nrf` and `rp2350` hold `unsafe` code.
 //! `docs/porting.md` explains how to add a board.
 
 pub mod display;
 #[cfg(feature = "seeded")]
 pub mod drill;
+#[cfg(all(target_os = "none", feature = "firmware"))]
+mod flash;
 pub mod image;
 pub mod inbox;
 pub mod main_loop;
@@ -35,13 +40,13 @@ pub mod main_loop;
 mod memory;
 #[cfg(all(target_os = "none", any(feature = "microbit-v1", feature = "microbit-v2")))]
 pub mod nrf;
-#[cfg(all(target_os = "none", feature = "firmware"))]
-mod receiver;
 #[cfg(feature = "seeded")]
 pub mod rehearsal;
 pub mod restart;
 #[cfg(all(target_os = "none", feature = "pico2"))]
 pub mod rp2350;
+#[cfg(all(target_os = "none", feature = "firmware"))]
+mod serial;
 pub mod soft_float;
 pub mod stamps;
 
@@ -117,12 +122,13 @@ pub trait Board {
     /// The watchdog.
     type Watchdog: Watchdog;
 
-    /// Added to the time of a reply for every page erased before it, and for a look: longer than an
-    /// erase and the computation that goes with a page, or the new seed after a look, ever take.
+    /// Added to the time of a reply for every page erased before it, and once more if a look was
+    /// due. Longer than an erase with the computation of a page turn, or the new seed after a look,
+    /// ever takes.
     const ERASE_MICROSECONDS: u32;
-    /// Added to the time of such a reply, and of one before which many words were written, for
-    /// every word: longer than writing, reading back and summing it, and its share of a look's
-    /// computation, ever take.
+    /// Added for every word written before such a reply, or before one with more than
+    /// [`main_loop::ORDINARY_WORDS`] words. Longer than writing, reading back and summing a word,
+    /// with its share of a look's computation, ever takes.
     const WORD_MICROSECONDS: u32;
 }
 

@@ -1,9 +1,9 @@
 //! Addition, multiplication and division of doubles in 32-bit steps, for a processor without
 //! floating point and without a long multiplication (Cortex-M0).
 //!
-//! The compiler's own routines multiply 64 by 64 bits, call by call. `cargo xtask counts` shows the
-//! difference: a look at 64 features makes 27,000 of these operations, which take 40 to 60 % fewer
-//! instructions here.
+//! The compiler's own routines call a 64-bit multiplication for every product. A look at 64
+//! features makes 27,000 of these operations, which take 40 to 60 % fewer instructions here (`cargo
+//! xtask counts`).
 //!
 //! Results are those of IEEE 754, rounded to nearest, ties to even: the same bits as on a host, but
 //! for the bits of a NaN. The tests compare them with the host's processor.
@@ -58,7 +58,7 @@ const fn magnitude((upper, lower): Words) -> u64 {
     join((upper & !SIGN, lower))
 }
 
-/// (In words: the compiler would make a call of it.)
+/// (On two words: for a `u64` the compiler would emit a call.)
 #[inline(always)]
 const fn is_zero((upper, lower): Words) -> bool {
     upper << 1 | lower == 0

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 pub struct Stamp(AtomicU32);
 
 impl Stamp {
-    /// The moment was now.
+    /// Records a moment.
     pub fn set(&self, count: u32) {
         self.0.store(count, Relaxed);
     }

@@ -33,8 +33,6 @@ use schedule::LookKind;
 pub use arm::Arm;
 pub(crate) use arm::{arm_byte, arm_from_byte};
 
-pub(crate) use crate::codec::Writer;
-
 /// A chosen arm, with one bit that the design keeps until the patient is resolved: for `conse` and
 /// `dp-conse` whether the outcome counts, for the others whether the coin was the biased one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

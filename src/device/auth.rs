@@ -52,7 +52,7 @@ impl CustodianKey {
         Self(bytes)
     }
 
-    pub(super) const fn bytes(&self) -> &[u8] {
+    pub(super) const fn bytes(&self) -> &[u8; MAC_BYTES] {
         &self.0
     }
 

@@ -16,8 +16,9 @@ use super::auth::{CustodianKey, Evidence};
 use super::generator::Seeded;
 use super::health::Entropy;
 use super::ready::Ready;
+use crate::codec::{Reader, Writer};
 use crate::journal::{JournalFlash, TooSmall};
-use crate::plan::{Design, Plan, Ratio, take};
+use crate::plan::{Design, Plan, Ratio};
 use crate::trial::Phase;
 use crate::wire::{Claim, FileDigest, Lock, MAC_BYTES, Micro, Refusal, Reply, TrialId, TrialName};
 
@@ -75,20 +76,20 @@ impl Custody {
     #[must_use]
     pub fn encode(&self) -> [u8; CUSTODY_BYTES] {
         let mut bytes = [0; CUSTODY_BYTES];
-        let mut rest = bytes.iter_mut();
-        let mut put = |field: &[u8]| rest.by_ref().zip(field).for_each(|(to, from)| *to = *from);
-        put(&[u8::from(self.key.is_some())]);
-        put(self.key.as_ref().map_or(&[0; MAC_BYTES][..], CustodianKey::bytes));
-        put(&self.spent.to_le_bytes());
+        let mut out = Writer(&mut bytes);
+        out.put(&[u8::from(self.key.is_some())]);
+        out.put(self.key.as_ref().map_or(&[0; MAC_BYTES], CustodianKey::bytes));
+        out.put(&self.spent.to_le_bytes());
         bytes
     }
 
     /// Reads the stored form; `None` if it is not one.
     #[must_use]
-    pub fn decode(mut bytes: &[u8]) -> Option<Self> {
-        let [set] = take(&mut bytes)?;
-        let key = CustodianKey::new(take(&mut bytes)?);
-        let spent = u32::from_le_bytes(take(&mut bytes)?);
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut bytes = Reader(bytes);
+        let [set] = bytes.take()?;
+        let key = CustodianKey::new(bytes.take()?);
+        let spent = u32::from_le_bytes(bytes.take()?);
         let good = set <= 1 && spent <= LIFETIME_BUDGET;
         good.then_some(Self { key: (set == 1).then_some(key), spent })
     }

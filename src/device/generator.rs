@@ -6,13 +6,13 @@
 //!
 //! **Seeding.** At every power-up from [`super::health::START_SAMPLES`] samples of the entropy
 //! source, behind its health tests. No seed and no state is ever stored, so no draw can come twice:
-//! a power cut forgets the generator, and what it had drawn without its being on flash was never
+//! a power cut destroys the generator, and a draw that had not reached flash by then was never
 //! used.
 //!
 //! **Reseeding** at every look: the new seed is SHA-256 of 32 bytes of the old generator and 32
-//! fresh samples. The old state is gone, so a device seized after a look does not hold what would
-//! recompute the noise of that look. A source that has failed adds nothing; the generator then goes
-//! on from its own output (and patients are refused).
+//! fresh samples. The old state is gone, so the noise of a look cannot be recomputed from a device
+//! seized after it. A source that has failed adds nothing; the generator then goes on from its own
+//! output (and patients are refused).
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -25,8 +25,8 @@ pub trait Seeded: Chance {
     /// Everything that follows is a function of this seed.
     fn from_seed(seed: [u8; 32]) -> Self;
 
-    /// Random bytes for names, nonces and seeds, eight coins each. Apart from [`Chance::coin`], so
-    /// that an audit can tell them from what is drawn for patients.
+    /// Random bytes for names, nonces and seeds, eight coins each. A method of its own, so that an
+    /// audit can tell these coins from those of patients.
     fn bytes<const N: usize>(&mut self) -> [u8; N]
     where
         Self: Sized,

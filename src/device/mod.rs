@@ -156,12 +156,12 @@ where
         }
     }
 
-    /// Which firmware `HELLO` names.
+    /// Sets the image hash that `HELLO` reports.
     pub const fn set_image(&mut self, image: ImageHash) {
         self.image = Some(image);
     }
 
-    /// What [`Self::new`] does, where the device lies: a board has no stack for copies of it.
+    /// What [`Self::new`] does, in place: a board has no stack for copies of the device.
     pub fn power_up(&mut self) {
         self.mount();
         self.checksums_required = self.state.trial().is_some_and(|trial| trial.is_tagged());
@@ -244,7 +244,7 @@ where
 
     /// [`Self::handle_line`], for a line whose checksum was computed as it came.
     pub fn handle_framed(&mut self, line: Framed<'_>, out: &mut impl FnMut(&Reply<'_>, &[u8])) {
-        // Sent from where it lies: a copy of a reply costs an `OUTCOME` 100 instructions.
+        // By reference: a copy of the reply costs an `OUTCOME` 100 instructions.
         match self.answer(line, out) {
             Ok(ref reply) => send(reply, out),
             Err(refusal) => send(&Reply::Refused(refusal), out),
@@ -294,7 +294,7 @@ where
     }
 
     /// The part of [`Device::rest`] that computes the next kits of a blinded trial, one piece: two
-    /// rounds. It touches no flash, and its time depends on nothing. False when both are ready.
+    /// rounds. It touches no flash, and always takes the same time. False when both are ready.
     pub fn prepare_kits(&mut self) -> bool {
         self.trouble.is_none() && self.state.prepare_kits()
     }
@@ -316,8 +316,7 @@ where
         }
         self.checksums_required = opened.has_checksum;
         // Every request voids the nonce; commands that take a proof read it first. (Only they copy
-        // nonce and proof, which would be a tenth of the work of an `ASSIGN` on the
-        // Cortex-M0.)
+        // nonce and proof, a tenth of the work of an `ASSIGN` on the Cortex-M0.)
         let nonce = if request.is_custodians() { self.session.take_nonce() } else { None };
         self.session.void_nonce();
         let evidence = || Evidence { text, proof, nonce };

@@ -12,22 +12,22 @@
 //! A trial's parts are absent while there is no trial, and so are waiting entries without a patient
 //! and features that the plan does not have: who waits and how many features there are is public.
 //! Beginning and erasing a trial writes them all. They can be read only by a trial made from the
-//! plan, wherever in the log that stands, so values are read in two passes: first the plan, then
+//! plan, which may come anywhere in the log, so values are read in two passes: first the plan, then
 //! the rest. Erasing a trial leaves none of its values on flash, so an older value is of the same
-//! trial, or absent. Whether the last one of a part that the plan has is absent is judged at the
-//! end ([`DeviceState::finish`]).
+//! trial, or absent. Whether a part that the plan has is absent is known after its last value, so
+//! it is checked at the end ([`DeviceState::finish`]).
 //!
 //! # Version
-//! The plan's first byte is [`STATE_VERSION`], the version of what all the other parts mean. If it
-//! is another one, the second pass stops at its first value. The mount then fails before it repairs
-//! anything, so that the firmware that wrote the flash can still read it
+//! The plan's first byte is [`STATE_VERSION`], the version of what all the other parts mean. If the
+//! version is another one, the second pass stops at its first value. The mount then fails before it
+//! repairs anything, so that the firmware that wrote the flash can still read it
 //! ([`DeviceState::foreign`]).
 
 use super::custodian::{CUSTODY_BYTES, Custody};
 use super::kits::Prepared;
-use crate::design::Writer;
+use crate::codec::{Reader, Writer};
 use crate::journal::{BadPart, MAX_KEYS, MAX_LONG_KEYS, MAX_PART, MAX_SHORT_PART, Parts, Place};
-use crate::plan::{PLAN_BYTES, Plan, take};
+use crate::plan::{PLAN_BYTES, Plan};
 use crate::trial::{Dirty, MAX_PART_BYTES, Part, STATE_VERSION, Trial, TrialError, WAITING_BYTES};
 use crate::wire::{FileDigest, TrialId, TrialName};
 
@@ -204,19 +204,19 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
         }
     }
 
-    fn decode_plan(&mut self, mut bytes: &[u8]) -> Option<()> {
+    fn decode_plan(&mut self, bytes: &[u8]) -> Option<()> {
         self.forget();
         if bytes.is_empty() {
             return Some(());
         }
-        let [version] = take(&mut bytes)?;
+        let mut bytes = Reader(bytes);
+        let [version] = bytes.take()?;
         if version != STATE_VERSION {
             self.foreign = Some(version);
             return Some(());
         }
-        let name =
-            TrialName { id: TrialId(take(&mut bytes)?), file: FileDigest(take(&mut bytes)?) };
-        self.trial.restart(Plan::decode(&take(&mut bytes)?)?).ok()?;
+        let name = TrialName { id: TrialId(bytes.take()?), file: FileDigest(bytes.take()?) };
+        self.trial.restart(Plan::decode(&bytes.take()?)?).ok()?;
         self.trial.mark_clean();
         self.name = Some(name);
         Some(())

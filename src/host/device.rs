@@ -40,7 +40,7 @@ use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use super::virtual_board::{REFUSAL, VirtualBoard, refusals};
 use crate::device::Rest;
 
-/// How often a waiting device looks whether it is to end, and how long a reply waits for its
+/// How often a waiting device checks whether it is to end, and how long a reply waits for its
 /// reader.
 const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 /// Seconds without a request after which a terminal on the socket makes way for another.
@@ -123,7 +123,7 @@ impl Server {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Is `fd` ready within `time`? A signal ends the wait.
+    /// Whether `fd` is ready within `time`. A signal ends the wait.
     fn ready(fd: BorrowedFd<'_>, wanted: PollFlags, time: Timespec) -> io::Result<bool> {
         match poll(&mut [PollFd::from_borrowed_fd(fd, wanted)], Some(&time)) {
             Ok(ready) => Ok(ready > 0),

@@ -18,7 +18,7 @@ use crate::device::Rest;
 
 /// How long a reply waits for its reader.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often a waiting device looks whether it is to end.
+/// How often a waiting device checks whether it is to end.
 const POLL: Duration = Duration::from_millis(20);
 
 /// A board and the flag that ends it.

@@ -7,8 +7,8 @@
 //!   name. It holds the custodian's key and sums that are not yet private. (On Windows the
 //!   permissions of its folder count, and only kind and size are checked.)
 //! * [`FlashFile::check`] finds out whether the open file is still the one under its name, whole
-//!   and private. The device asks before every answer: it must not answer from a file that nobody
-//!   will find again.
+//!   and private. The device asks before every answer: it must not answer from a file that the next
+//!   start will not find.
 //! * The file is locked for as long as it is open.
 
 use crate::prelude::*;

@@ -9,7 +9,7 @@
 //! leaves what a power cut would leave. Before a reply is handed out the file is checked
 //! ([`super::flash_file`]) and synced, so that what was answered survives the loss of the whole
 //! machine. (A machine that loses power in the middle of a request may have kept any of that
-//! request's writes, in any order; a device that finds such a thing says `fault`, as it must.)
+//! request's writes, in any order. A device that finds its flash in such a state goes to `fault`.)
 
 use crate::prelude::*;
 use std::path::Path;

@@ -113,3 +113,47 @@ impl Shape {
         self.head() + self.values + 1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::{BadPart, Place};
+
+    /// Parts of which none is secret.
+    struct Public;
+
+    impl Parts for Public {
+        fn count(&self) -> u16 {
+            600
+        }
+        fn length(&self, _: u16) -> usize {
+            0
+        }
+        fn encode(&self, _: u16, _: &mut [u8]) {}
+        fn decode(&mut self, _: u16, _: &[u8]) -> Result<(), BadPart> {
+            Ok(())
+        }
+        fn secret(&self, _: u16) -> Option<&Place> {
+            None
+        }
+    }
+
+    #[test]
+    fn descriptors_of_no_part_are_refused() {
+        let read = |descriptor| {
+            Entry::read(&Public, 600, descriptor).map(|entry| (entry.key(), entry.words()))
+        };
+        assert_eq!(read(511 << LONG_BITS | 32), Some((511, 32)));
+        assert_eq!(read(511 << LONG_BITS | 33), None, "longer than a part may be");
+        assert_eq!(read(SHORT | 599 << SHORT_BITS | 3), Some((599, 3)));
+        assert_eq!(read(SHORT | 600 << SHORT_BITS | 3), None, "no such part");
+        assert_eq!(read(SHORT | 100 << SHORT_BITS | 3), None, "not how this part is described");
+    }
+
+    #[test]
+    fn values_are_cut_at_their_longest() {
+        let words = |key, length| Entry::sized(&Public, key, length).words();
+        assert_eq!([words(511, 128), words(511, 129)], [32, 32]);
+        assert_eq!([words(512, 12), words(512, 13), words(512, 9)], [3, 3, 3]);
+    }
+}

@@ -12,22 +12,16 @@ pub trait JournalFlash: MultiwriteNorFlash {
     /// A driver may replace this by a faster loop with the same result.
     ///
     /// # Errors
-    /// The flash refused to write or to read.
+    /// The flash refused to write or to read. It refuses to write part of a word.
     fn program(&mut self, offset: u32, words: &[u8]) -> Result<bool, Self::Error> {
-        for (address, word) in (offset..).step_by(WORD).zip(words.as_chunks::<WORD>().0) {
+        for (address, word) in (offset..).step_by(WORD).zip(words.chunks(WORD)) {
             self.write(address, word)?;
             let mut found = [0; WORD];
             self.read(address, &mut found)?;
-            if found != *word {
+            if found.as_slice() != word {
                 return Ok(false);
             }
         }
         Ok(true)
-    }
-}
-
-impl<F: JournalFlash> JournalFlash for &mut F {
-    fn program(&mut self, offset: u32, words: &[u8]) -> Result<bool, Self::Error> {
-        F::program(self, offset, words)
     }
 }

@@ -55,12 +55,12 @@ impl<F: JournalFlash> Journal<F> {
     }
 
     fn read<P: Parts>(&mut self, parts: &mut P) -> Result<(), MountError> {
-        let sizes = F::WRITE_SIZE == WORD && F::READ_SIZE <= WORD;
+        const { assert!(F::WRITE_SIZE == WORD && F::READ_SIZE <= WORD, "words of 4 bytes") };
         let page = F::ERASE_SIZE >= 1024 && F::ERASE_SIZE < WORD << AT_BITS;
         // Every word of the region has a number below 2^16.
         let most = (1 << u16::BITS) / u32::from(Region::<F>::PAGE.max(1));
         let pages = (MIN_PAGES..=most.min(MAX_PAGES)).contains(&self.region.pages);
-        if !(sizes && page && pages && (1..=MAX_KEYS).contains(&parts.count())) {
+        if !(page && pages && (1..=MAX_KEYS).contains(&parts.count())) {
             return Err(MountError::Geometry);
         }
         let Some(newest) = self.newest_header()? else {

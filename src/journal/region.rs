@@ -36,7 +36,7 @@ const SHORT_FORMATS: RangeInclusive<u8> = b'1'..=b'2';
 const LONG_FORMATS: RangeInclusive<u8> = b'3'..=b'9';
 /// The version of this format.
 pub(super) const VERSION: u8 = FORMAT.to_be_bytes()[0] - b'0';
-/// Every format has fewer parts than this.
+/// No format has more parts than this.
 const MOST_PARTS: u32 = 1 << 13;
 
 /// What a byte adds to CRC-32, of the reflected polynomial 0xEDB88320.
@@ -267,7 +267,7 @@ impl<F: JournalFlash> Region<F> {
         let short = short ^ Self::raw_sum(&[first, second, third]) ^ FORMAT;
         for (sum, digits) in [(short, SHORT_FORMATS), (long, LONG_FORMATS)] {
             let digit = (sum ^ FORMAT).to_be_bytes()[0];
-            if sum & 0x00ff_ffff < MOST_PARTS && digits.contains(&digit) {
+            if sum & 0x00ff_ffff <= MOST_PARTS && digits.contains(&digit) {
                 return Ok(Some(digit - b'0'));
             }
         }

@@ -65,7 +65,7 @@ pub use crate::ratio::Rate;
 
 /// Bits of a threshold.
 const ROWS: u32 = u64::BITS;
-/// Rows that are compared before asking whether a lane is open still.
+/// Rows that are compared before checking whether a lane is still open.
 const STRIDE: u32 = 8;
 /// Words of a table in which a row takes half a word.
 const WORDS: usize = (ROWS / 2) as usize;

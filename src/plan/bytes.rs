@@ -55,10 +55,3 @@ impl Plan {
         .ok()
     }
 }
-
-/// Splits the next `N` bytes off the front.
-pub(crate) fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
-    let (head, tail) = rest.split_first_chunk::<N>()?;
-    *rest = tail;
-    Some(*head)
-}

@@ -27,7 +27,6 @@ use core::fmt;
 
 pub use crate::ratio::{MAX_DENOMINATOR, NotARatio, Ratio};
 pub use bytes::PLAN_BYTES;
-pub(crate) use bytes::take;
 pub use parse::{Excerpt, Key, PlanError};
 
 /// Most features a plan may have.

@@ -2,6 +2,7 @@
 #![allow(clippy::panic, reason = "a test helper that fails stops its test")]
 
 mod custodian;
+pub mod noisy_line;
 pub mod strict_flash;
 
 pub use custodian::order;

@@ -164,7 +164,7 @@ impl<const PAGE: usize> StrictFlash<PAGE> {
         self.misuse
     }
 
-    /// Lets a bit of the word at a byte address die, and the one that died before live again.
+    /// Lets a bit of the word at a byte address die; the one that died before works again.
     pub fn kill(&mut self, address: usize, bit: u32, dead: Dead) {
         self.dead = Some((address / WORD, 1 << (bit % 32), dead));
     }
@@ -254,7 +254,7 @@ impl<const PAGE: usize> NorFlash for StrictFlash<PAGE> {
                 let new = old | tear.unwrap_or(Tear::All).mask(at as u64 + self.operations);
                 self.change(at, old, new, true);
             }
-            // A torn erase leaves cells that nothing may be written to before a whole one.
+            // After a torn erase nothing may be written to the page before a whole erase.
             let writes = if tear.is_some() { MAX_WRITES } else { 0 };
             self.writes
                 .iter_mut()

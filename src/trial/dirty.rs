@@ -22,17 +22,6 @@ impl Dirty {
         *self == Self::NOTHING
     }
 
-    /// Whether this part has changed.
-    #[must_use]
-    pub fn contains(&self, part: Part) -> bool {
-        match part {
-            Part::Progress => self.progress,
-            Part::Waiting(slot) => (self.slots.0..self.slots.1).contains(&slot),
-            Part::Tally(j) => self.tallies >> (j & 63) & 1 == 1,
-            Part::Ledger(j) => self.ledgers >> (j & 63) & 1 == 1,
-        }
-    }
-
     /// Marks a part, or takes its mark away. (Slots are marked one by one with
     /// [`Self::mark_slot`].)
     pub(super) fn set(&mut self, part: Part, marked: bool) {

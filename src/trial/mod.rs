@@ -27,7 +27,7 @@ mod error;
 #[cfg(feature = "testkit")]
 mod inspect;
 mod kits;
-#[cfg(feature = "host")]
+#[cfg(feature = "testkit")]
 mod late;
 mod looks;
 mod parts;
@@ -39,7 +39,7 @@ pub use at_once::AtOnce;
 pub use dirty::Dirty;
 pub use error::TrialError;
 pub use kits::NoKit;
-#[cfg(feature = "host")]
+#[cfg(feature = "testkit")]
 pub use late::{Answer, Late};
 pub use parts::{MAX_PART_BYTES, Part, STATE_VERSION};
 pub use phase::Phase;

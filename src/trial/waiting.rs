@@ -271,4 +271,26 @@ mod tests {
         }
         assert_eq!(table.len(), 0);
     }
+
+    /// A blinded trial counts replacements in two bits of the number.
+    #[test]
+    fn numbers_leave_room_for_replacements() {
+        let mut table = WaitingTable::<4>::new();
+        for (blinded, numbers) in [(false, 0xff_ffff), (true, 0x3f_ffff)] {
+            table.clear(blinded);
+            assert_eq!(table.numbers(), numbers);
+        }
+    }
+
+    /// Patients and features that the plan does not have are refused, each by itself.
+    #[test]
+    fn impossible_slots_are_refused() {
+        let plan = Plan::parse("features=3 patients=20 epsilon=1").unwrap();
+        let mut table = WaitingTable::<4>::new();
+        let mut reads = |patient, feature| {
+            let slot = Slot::new(Waiting { feature, ..waiting(patient) }).0.to_le_bytes();
+            table.decode(1, &plan, Reader(&slot)).is_some()
+        };
+        assert!(reads(20, 2) && !reads(21, 2) && !reads(20, 3));
+    }
 }

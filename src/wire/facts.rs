@@ -22,8 +22,8 @@ pub enum State {
     Foreign,
 }
 
-/// The version of what another firmware wrote to flash. (Numbered from 1, so that "none" is a zero
-/// in memory that waits for its first use.)
+/// The version of what another firmware wrote to flash. (Numbered from 1, so that `None` is a zero
+/// in memory that is not used yet.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Stored {
@@ -61,7 +61,7 @@ pub enum Restart {
     Power,
     /// The reset pin, or a debugger.
     Reset,
-    /// The watchdog bit.
+    /// The watchdog expired.
     Watchdog,
     /// A panic or a processor fault.
     Fault,

@@ -59,7 +59,7 @@ pub struct Framer {
 pub struct Framed<'a> {
     /// The line, without line end.
     pub line: &'a [u8],
-    /// So many of its first characters have this checksum.
+    /// A number of leading characters, and their checksum.
     sum: (usize, u16),
 }
 

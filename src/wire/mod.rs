@@ -18,11 +18,12 @@
 //! # Checksum
 //! `*` and four hex digits at the end of a line: the CRC-16/CCITT-FALSE of every character before
 //! the `*`. `*` may stand nowhere else, so a cut checksum is a wrong one and not a missing one.
-//! Replies always carry it. A person typing may leave it out, and says `HELLO` first: once a line
-//! with a right checksum has been seen, and after power-up while the last patient was assigned with
-//! a tag, a program holds the line and every request must carry it, until a `HELLO` comes without
-//! one. Without this rule noise could turn a blank into LF and so cut `ASSIGN 7 2 1b2c3d4e*..` to a
-//! well-formed `ASSIGN 7 2` that nobody sent. The detail of `ERR checksum` says what was expected.
+//! Replies always carry it. A person typing may leave it out, and begins with `HELLO`: after a
+//! request with a checksum, and after power-up if the last patient was assigned with a tag, the
+//! device takes the sender for a program, and every request must carry a checksum until a `HELLO`
+//! comes without one. Without this rule noise could turn a blank into LF and so cut `ASSIGN 7 2
+//! 1b2c3d4e*..` to a well-formed `ASSIGN 7 2` that nobody sent. The detail of `ERR checksum` says
+//! what was expected.
 //!
 //! What a checksum cannot do: a corrupted line passes with probability 2^-16 (never with one, two
 //! or three flipped bits, nor with flips inside 16 consecutive bits). It then still has to be a
@@ -121,8 +122,6 @@ mod error;
 mod facts;
 mod frame;
 mod hex;
-#[cfg(feature = "testkit")]
-pub mod noisy;
 mod refusal;
 mod reply;
 mod request;

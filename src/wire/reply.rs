@@ -78,8 +78,8 @@ impl fmt::Display for Reply<'_> {
 }
 
 impl Reply<'_> {
-    /// The reply without checksum. What every patient gets goes without the machinery of
-    /// formatting, which would take longer than everything else about it.
+    /// The reply without checksum. Replies that every patient gets bypass `core::fmt`, which would
+    /// take longer than the rest of the request.
     fn compose(&self, f: &mut impl Write) -> fmt::Result {
         match self {
             Self::Hello(hello) => {
@@ -300,7 +300,7 @@ impl<'a> Reply<'a> {
     }
 }
 
-/// An optional field: absent, or there and good.
+/// An optional field: absent, or present and valid.
 fn optional<T>(field: Option<Option<T>>) -> Option<Option<T>> {
     match field {
         None => Some(None),

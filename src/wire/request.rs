@@ -11,7 +11,7 @@ use crate::plan::{Plan, PlanError};
 /// Hex digits of a tag.
 const TAG_CHARS: usize = 8;
 
-/// A random mark of one patient's request, by which a repeat is known.
+/// A random mark of one patient's request, by which a repeat is recognized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag(pub u32);
 
@@ -29,10 +29,10 @@ impl FromStr for Tag {
     }
 }
 
-/// A well-formed request. Whether its numbers fit the trial is for the device to say.
+/// A well-formed request. Whether its numbers fit the trial is checked by the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Who is there?
+    /// Which device answers, and what it holds.
     Hello,
     /// The public facts of the trial.
     Status,
@@ -42,7 +42,7 @@ pub enum Request {
         patient: u32,
         /// The patient's feature.
         feature: u32,
-        /// The mark by which a repeat of this request is known.
+        /// The mark by which a repeat of this request is recognized.
         tag: Option<Tag>,
     },
     /// A replacement for a kit that cannot be used, in a blinded trial.

@@ -62,3 +62,28 @@ fn an_error_changes_nothing_on_flash() {
     desk.ask_plain(&"x".repeat(500));
     assert_eq!(desk.flash.0.borrow().operations(), before);
 }
+
+/// After every request a device that is switched on with what is on flash holds the same trial.
+#[test]
+fn flash_holds_the_trial_after_every_request() {
+    for design in ["interim", "uniform", "dp-conse"] {
+        let plan = format!("PLAN design={design} features=4 patients=40 epsilon=8");
+        let mut desk = Desk::running(3, &plan);
+        let check = |desk: &Desk, line: &str| {
+            let copy = desk.flash.0.borrow().clone();
+            let other = Desk::on(Flash(Rc::new(copy.into())), Repeatable::new(9));
+            let [here, there] = [desk, &other].map(|desk| format!("{:?}", desk.device.trial()));
+            assert_eq!(here, there, "{design}: {line}");
+        };
+        for patient in 1..=40_u32 {
+            desk.assign(patient, patient % 4);
+            check(&desk, "ASSIGN");
+            // Seven wait.
+            if let Some(late) = patient.checked_sub(7).filter(|late| *late > 0) {
+                let line = if late % 5 == 0 { "LOST {}" } else { "OUTCOME {} 1" };
+                desk.ask(&line.replace("{}", &late.to_string()));
+                check(&desk, line);
+            }
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Values at the ends of their ranges, and the longest lines.
 
 use super::*;
+use equipoise::wire::{Framer, Line, open};
 
 /// Numbers are read and written over their whole range.
 #[test]
@@ -29,6 +30,7 @@ fn numbers_over_their_whole_range() {
         "-1",
         "+1",
         "1a",
+        "1:",
         "a1",
         "1.0",
         "",
@@ -80,4 +82,73 @@ fn every_plan_fits_a_line() {
     );
     let line = Request::Plan { plan, file: FILE }.to_proved_line(&counting()).unwrap();
     assert!(line.as_bytes().len() <= LINE_LIMIT + 1, "{}", line.as_bytes().len());
+}
+
+/// What is nearly a number, a row of hex digits or a greeting is none.
+#[test]
+fn near_misses_are_not_read() {
+    assert_eq!(Micro::parse(b"-12.000345"), Some(Micro(-12_000_345)));
+    for wrong in [".000001", "1.5", "1.0000001", "1,000000", "1.00000x", "-", "3000.000000"] {
+        assert_eq!(Micro::parse(wrong.as_bytes()), None, "{wrong}");
+    }
+    assert_eq!(unhex::<2>(b"0aF9"), Some([0x0a, 0xf9]));
+    assert_eq!([unhex::<2>(b"0a"), unhex::<2>(b"0aF"), unhex::<2>(b"0aF9b")], [None; 3]);
+    let reads = |body: &str| {
+        let line = format!("{body}*{:04X}", checksum(body.as_bytes()));
+        Reply::parse(line.as_bytes()).is_ok()
+    };
+    assert!(reads("HELLO equipoise 2 0.2.0 blank"));
+    for wrong in
+        ["HELLO equipoise 2 0.2\x7f blank", "HELLO equipoise 2", "HELLO equipoise 3 1 blank"]
+    {
+        assert!(!reads(wrong), "{wrong:?}");
+    }
+}
+
+/// Text that is not of the line, or that leaves no room for the checksum, is cut, and a line says
+/// so.
+#[test]
+fn lines_say_when_they_are_cut() {
+    use std::fmt::Write as _;
+    for (text, length, cut) in [
+        ("a".repeat(245), 245, false),
+        ("a".repeat(246), 245, true),
+        ("a*b".to_owned(), 2, true),
+        ("a\tb".to_owned(), 2, true),
+    ] {
+        let mut line = Line::new();
+        let _ = line.write_str(&text);
+        assert_eq!((line.as_bytes().len(), line.is_cut()), (length, cut), "{text:?}");
+    }
+}
+
+/// A line of 250 characters is read, one of 251 is too long, with CR and without, and the line
+/// behind it is read again.
+#[test]
+fn framer_keeps_the_longest_line() {
+    for (length, end) in [(250, "\n"), (250, "\r\n"), (251, "\n"), (251, "\r\n"), (400, "\n")] {
+        let mut framer = Framer::default();
+        let sent = format!("{}{end}STATUS\n", "a".repeat(length));
+        let mut lines = Vec::new();
+        for byte in sent.bytes() {
+            if let Some(line) = framer.push(byte) {
+                lines.push(line.to_vec());
+            }
+        }
+        assert_eq!(lines.len(), 2, "{length}");
+        assert_eq!(lines[0].len(), length.min(251));
+        assert_eq!(open(&lines[0]).is_err(), length > 250);
+        assert_eq!(lines[1], b"STATUS");
+    }
+}
+
+/// Whoever reads why a line was refused can tell what was wrong with it.
+#[test]
+fn errors_name_what_was_wrong() {
+    let wrong = |got| WireError::Checksum { got, expected: 0xBEEF }.to_string();
+    assert!(WireError::Length.to_string().contains("250"));
+    assert!(wrong(Some(0x12)).contains("0012") && wrong(Some(0x12)).contains("BEEF"));
+    assert!(wrong(None).contains("BEEF") && wrong(None) != wrong(Some(0)));
+    let syntax = Request::parse(b"LOST x").unwrap_err().to_string();
+    assert!(syntax.contains("\"x\""), "{syntax}");
 }

@@ -52,7 +52,7 @@ fn one_by_one<const M: usize, const U: usize>(
 /// What is dirty when these patients are dirty in turn: the last slot, and everything else that any
 /// of them was.
 fn parts<const M: usize, const U: usize>(dirty: Dirty) -> Vec<Part> {
-    Trial::<M, U>::parts().filter(|part| dirty.contains(*part)).collect()
+    Trial::<M, U>::parts().filter(|part| names(dirty, *part)).collect()
 }
 
 /// Plays a trial in blocks and one by one, with some patients who wait, and compares all there is

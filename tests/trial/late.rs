@@ -143,3 +143,15 @@ fn late_blocks_refuse_what_assign_refuses() {
     assert_eq!(trial.unresolved(), 16);
     assert!(trial.assigned() >= 16);
 }
+
+/// A block marks what has changed.
+#[test]
+fn late_blocks_mark_what_changed() {
+    let mut ward = Ward { seed: 5, features: 3, scale: 1, delay: 0, arms: vec![], waiting: vec![] };
+    let mut trial = Small::new(plan("features=5 patients=3000 epsilon=1")).unwrap();
+    trial.take_dirty();
+    trial.late(&mut ward, &mut Generator::seed_from_u64(5)).unwrap();
+    let dirty = trial.take_dirty();
+    assert!(names(dirty, Part::Progress) && (0..3).all(|j| names(dirty, Part::Tally(j))));
+    assert!(!names(dirty, Part::Tally(3)), "nobody had this feature");
+}

@@ -104,7 +104,7 @@ fn lengths(
     trial.take_dirty();
     operation(trial);
     let dirty = trial.take_dirty();
-    let parts = Small::parts().filter(|part| dirty.contains(*part));
+    let parts = Small::parts().filter(|part| names(dirty, *part));
     parts.map(|part| (std::mem::discriminant(&part), trial.length(part))).collect()
 }
 

@@ -1,6 +1,8 @@
 //! Who may be assigned, what counts, and what is kept.
 
 use super::*;
+use equipoise::plan::PLAN_BYTES;
+use equipoise::trial::NoKit;
 
 /// A second outcome, a correction and a late loss change nothing.
 #[test]
@@ -219,7 +221,7 @@ fn every_part_that_changed_is_named() {
             let dirty = trial.take_dirty();
             let mut copy = Small::new(text).unwrap();
             for (part, value) in &mut stored {
-                if dirty.contains(*part) {
+                if names(dirty, *part) {
                     *value = encoded(trial, *part);
                 }
                 copy.decode_part(*part, value).unwrap();
@@ -249,5 +251,86 @@ fn every_part_that_changed_is_named() {
         }
         trial.close(&mut chance);
         follow(&mut trial);
+    }
+}
+
+/// Counts of kits that cannot be those of the plan are refused when a state is taken back.
+#[test]
+fn impossible_counts_of_kits_are_refused() {
+    let mut trial = Small::new(plan("features=2 patients=30 epsilon=1 kits=40")).unwrap();
+    for _ in 0..3 {
+        trial.assign(0, None, &mut Generator::seed_from_u64(1)).unwrap();
+    }
+    // Behind the version, the plan and 12 bytes of progress: kits of arm 1, replacements.
+    let [ones, replaced] = [0, 4].map(|at| 1 + PLAN_BYTES + 12 + at);
+    let read = |at: usize, count: u8| {
+        let mut state = bytes(&trial);
+        state[at] = count;
+        Small::decode(&state).is_some()
+    };
+    assert!(read(ones, 3) && !read(ones, 4), "three kits were given");
+    assert!(read(replaced, 10) && !read(replaced, 11), "ten kits are in reserve");
+}
+
+/// Whoever reads a message can tell what happened.
+#[test]
+fn messages_differ() {
+    use TrialError::{Capacity, Closed, Complete, Fault, Feature, Full, Range, Unknown};
+    let errors = [Capacity, Feature, Full, Complete, Closed, Unknown, Range, Fault];
+    let kits = [NoKit::Open, NoKit::Resolved, NoKit::Most, NoKit::Reserve, NoKit::Closed];
+    let messages = errors.map(|error| error.to_string()).into_iter();
+    let messages: Vec<_> = messages.chain(kits.map(|no| no.to_string())).collect();
+    let different: std::collections::HashSet<_> = messages.iter().collect();
+    assert_eq!(different.len(), messages.len());
+    assert!(messages.iter().all(|message| message.len() > 10), "{messages:?}");
+}
+
+/// A new trial must be stored whole: every slot, and both parts of every feature there is room for.
+#[test]
+fn new_trial_is_dirty_throughout() {
+    let mut trial = Small::new(plan("features=2 patients=30 epsilon=1")).unwrap();
+    let dirty: Vec<Part> = trial.take_dirty().collect();
+    let features = (0..8).flat_map(|j| [Part::Tally(j), Part::Ledger(j)]);
+    let all: Vec<Part> =
+        features.chain((0..16).map(Part::Waiting)).chain([Part::Progress]).collect();
+    assert_eq!(dirty.len(), all.len());
+    assert!(all.iter().all(|part| dirty.contains(part)), "{dirty:?}");
+    assert!(trial.dirty().is_empty());
+    assert!(trial.ledger(1).is_some() && trial.ledger(2).is_none(), "the plan has two features");
+}
+
+/// The paper's designs draw no noise ahead of need; the others draw it for every feature.
+#[test]
+fn noise_is_drawn_ahead_for_looks_alone() {
+    for (design, features) in [("conse", 0), ("dp-conse", 0), ("interim", 3), ("uniform", 3)] {
+        let text = format!("design={design} features=3 patients=30 epsilon=1");
+        let mut trial = Small::new(plan(&text)).unwrap();
+        let mut chance = Generator::seed_from_u64(1);
+        let drawn = (0..10).take_while(|_| trial.draw_ahead(&mut chance)).count();
+        assert_eq!(drawn, features, "{design}");
+    }
+}
+
+#[test]
+fn arms_are_shown_by_their_numbers() {
+    assert_eq!(Arm::BOTH.map(|arm| arm.to_string()), ["0", "1"]);
+}
+
+/// A state that is taken back has the noise that was drawn ahead: before half in the windows of the
+/// fair coin, after it in those of the coin that a settled feature throws.
+#[test]
+fn noise_drawn_ahead_is_kept() {
+    for patients in [5, 40] {
+        let mut chance = Generator::seed_from_u64(3);
+        let mut trial = Small::new(plan("features=2 patients=60 epsilon=8")).unwrap();
+        for patient in 1..=patients {
+            let arm = trial.assign((patient % 2) as u8, None, &mut chance).unwrap();
+            trial.outcome(patient, arm.index() as u16, &mut chance).unwrap();
+        }
+        trial.look(&mut chance);
+        assert_eq!(trial.ledger(0).unwrap().leading.is_some(), patients > 30);
+        while trial.draw_ahead(&mut chance) {}
+        let mut read = Small::decode(&bytes(&trial)).unwrap();
+        assert!(!read.draw_ahead(&mut chance), "after {patients} patients");
     }
 }

@@ -43,7 +43,7 @@ fn record(text: &mut String, address: u16, kind: u8, data: &[u8]) {
     text.push('\n');
 }
 
-/// Data bytes of a UF2 block, and what is left unused behind them.
+/// Data bytes of a UF2 block, and the unused bytes behind them.
 const UF2_DATA: usize = 256;
 const UF2_UNUSED: usize = 476 - UF2_DATA;
 /// The block names a family of chips: RP2350, Arm, secure.

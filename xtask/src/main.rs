@@ -323,7 +323,7 @@ fn counts() -> Result<(), String> {
     let output = command.output().map_err(|error| format!("`{line}` did not start: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let mut table: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
-    // Several tests at once: the head may come late.
+    // Several tests print at once, so the head of the table may come late.
     table.sort_by_key(|line| !line.starts_with("| operation") && !line.starts_with("|---"));
     if !output.status.success() || table.is_empty() {
         return Err(format!("`{line}` ended with {}:\n{text}", output.status));

@@ -8,7 +8,8 @@ use http::{Response, exchange};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// Orders of the page: a patient enrolled, the same again, the outcome, and one of nobody.
+/// Orders of the page: enrol a patient, the same again, record the outcome, and an order about no
+/// known patient.
 const ORDERS: [&str; 4] = [
     r#"{"order":"enrol","code":"P-1","levels":[2]}"#,
     r#"{"order":"enrol","code":"P-1","levels":[2]}"#,

@@ -57,7 +57,7 @@ fn which_board() -> String {
     format!("which board? --board and one of {}", Board::NAMES)
 }
 
-/// Asked before anything is built: a build takes a minute.
+/// Checked before anything is built, because a build takes a minute.
 fn need_probe() -> Result<(), String> {
     if tools::answers("probe-rs") { Ok(()) } else { Err(NO_PROBE.into()) }
 }

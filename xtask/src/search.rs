@@ -1,7 +1,7 @@
 //! Commands that search for faults longer than a test run may take: fuzzing, coverage of the
 //! intervals, miri, mutation tests.
 
-use crate::{cargo, run, say, tools};
+use crate::{cargo, run, say, shown, tools};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -68,70 +68,144 @@ pub fn miri() -> Result<(), String> {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo", "miri", "test", "--lib", "--no-default-features"]);
     command.args(["--target-dir", "target/miri"]);
-    // Too slow in an interpreter: laws of the samplers, whole flashes that are mounted, every split
-    // of every request.
-    let slow = ["noise::", "health::", "stops_the_mount", "another_request"];
+    // Too slow in an interpreter: laws of the samplers, millions of products, whole flashes that
+    // are mounted, every split of every request.
+    let slow = ["noise::", "health::", "soft_float::", "stops_the_mount", "another_request"];
     command.arg("--").args(slow.iter().flat_map(|test| ["--skip", test]));
     command.env_remove("CARGO").env_remove("RUSTC").env_remove("RUSTUP_TOOLCHAIN");
     run(&mut command)
 }
 
-/// What mutation tests change: the rooms of the core.
-const MUTATED: [&str; 6] = [
-    "src/codec.rs",
-    "src/design/**/*.rs",
-    "src/device/**/*.rs",
-    "src/journal/**/*.rs",
-    "src/trial/**/*.rs",
-    "src/wire/**/*.rs",
+/// A part of the core that is mutated and tested on its own.
+struct Room {
+    name: &'static str,
+    files: &'static [&'static str],
+    /// Tests of a second or two, unoptimized, that notice most changes in it.
+    tests: &'static [&'static str],
+}
+
+const ROOMS: [Room; 5] = [
+    Room {
+        name: "design",
+        files: &["src/design/**/*.rs"],
+        tests: &["--test=paper", "--test=reference", "--test=trial"],
+    },
+    Room {
+        name: "device",
+        files: &["src/device/**/*.rs"],
+        tests: &["--test=device", "--test=golden_flash", "--test=golden_wire"],
+    },
+    Room { name: "journal", files: &["src/journal/**/*.rs"], tests: &["--test=journal"] },
+    Room {
+        name: "trial",
+        files: &["src/trial/**/*.rs"],
+        tests: &["--test=device", "--test=reference", "--test=trial"],
+    },
+    Room {
+        name: "wire",
+        files: &["src/wire/**/*.rs", "src/codec.rs"],
+        tests: &["--test=device", "--test=golden_wire"],
+    },
 ];
-/// Tests of the core that take a second; most changes fail one of them.
-const QUICK_TESTS: [&str; 5] =
-    ["--lib", "--test=device", "--test=golden_flash", "--test=golden_wire", "--test=trial"];
-/// The others, which meet only the changes that the quick ones did not notice.
-const THOROUGH_TESTS: [&str; 5] = [
+/// Parts of the names of those tests that take more than a second.
+const SLOW: [&str; 6] =
+    ["blocks_equal", "early_close", "every_part_that", "graded_outcomes", "peeking", "table_of"];
+/// All tests of the core. They are run only on the changes that the quick ones did not notice.
+const THOROUGH_TESTS: [&str; 16] = [
+    "--lib",
+    "--test=capacity",
+    "--test=dead_bit",
+    "--test=device",
+    "--test=endurance",
     "--test=flash_images",
     "--test=fuzz",
+    "--test=golden_flash",
+    "--test=golden_wire",
+    "--test=journal",
+    "--test=limits",
     "--test=non_interference",
     "--test=power_cut",
     "--test=reference",
+    "--test=trial",
+    "--test=wear",
 ];
+/// Random trials of a quick test.
+const QUICK_TRIALS: &str = "400";
 
 /// Changes the core in many small ways and prints the changes that no test notices. The settings,
 /// and the excused changes with their reasons, are in `.cargo/mutants.toml`.
 pub fn mutants(words: &[&str]) -> Result<(), String> {
-    let files = match words {
-        [] => &MUTATED[..],
-        ["--file", file] if Path::new(file).exists() => &words[1..],
+    let chosen: &[&str] = match words {
+        [] => &[],
+        ["--file", file] if Path::new(file).is_file() => &words[1..],
         ["--file", file] => return Err(format!("--file {file}: there is no such file")),
         other => return Err(format!("`{}`: allowed is --file FILE", other.join(" "))),
     };
     let program = tools::cargo_mutants()?;
-    let pass = |options: &[&str], tests: &[&str]| {
-        let mut command = Command::new(&program);
-        command.args(["mutants", "--no-shuffle", "--output", "target/mutants"]).args(options);
-        command.args(files.iter().map(|file| format!("--file={file}")));
-        command.args(tests.iter().map(|test| format!("--cargo-arg={test}")));
-        // The laws of the samplers take long and are not changed.
-        command.args(["--", "--", "--skip", "noise::"]);
-        // The cargo that runs this would be found in the environment of the mutated builds.
-        command.env("CARGO", cargo().get_program());
-        let done = run(&mut command);
-        let report = "target/mutants/mutants.out/missed.txt";
-        let missed = fs::read_to_string(report).map_err(|error| format!("{report}: {error}"))?;
-        if missed.is_empty() { done.map(|()| missed) } else { Ok(missed) }
-    };
-    let mut missed = pass(&[], &QUICK_TESTS)?;
-    if !missed.is_empty() {
-        missed = pass(&["--iterate"], &THOROUGH_TESTS)?;
+    let mut unnoticed = String::new();
+    for room in ROOMS {
+        let holds = |file: &str| {
+            room.files.iter().any(|files| file.starts_with(files.trim_end_matches("**/*.rs")))
+        };
+        let files = match chosen {
+            [] => room.files,
+            [file] if holds(file) => chosen,
+            _ => continue,
+        };
+        let quick = Pass { options: &["--profile=mutants"], tests: room.tests, skipped: &SLOW };
+        let mut missed = quick.run(&program, room.name, files)?;
+        if !missed.is_empty() {
+            let thorough = Pass { options: &["--iterate"], tests: &THOROUGH_TESTS, skipped: &[] };
+            missed = thorough.run(&program, room.name, files)?;
+        }
+        unnoticed += &missed;
     }
-    if missed.is_empty() {
+    if unnoticed.is_empty() {
         say("every change was noticed");
         return Ok(());
     }
-    println!("{missed}");
+    println!("{unnoticed}");
     Err(format!(
         "{} changes went unnoticed: add a test, or an excuse with its reason to .cargo/mutants.toml",
-        missed.lines().count()
+        unnoticed.lines().count()
     ))
 }
+
+/// One run of cargo-mutants.
+struct Pass<'a> {
+    options: &'a [&'a str],
+    tests: &'a [&'a str],
+    skipped: &'a [&'a str],
+}
+
+impl Pass<'_> {
+    /// The changes that no test noticed, a line each. One that makes a test hang was noticed.
+    fn run(&self, program: &Path, room: &str, files: &[&str]) -> Result<String, String> {
+        let output = format!("target/mutants/{room}");
+        fs::create_dir_all(&output).map_err(|error| format!("{output}: {error}"))?;
+        let mut command = Command::new(program);
+        command.args(["mutants", "--no-shuffle", "--jobs=2", "--output", &output]);
+        command.args(self.options);
+        command.args(files.iter().map(|file| format!("--file={file}")));
+        command.args(self.tests.iter().map(|test| format!("--cargo-arg={test}")));
+        // The laws of the samplers and the boards take long and are not changed.
+        let skipped = ["noise::", "board::"].iter().chain(self.skipped);
+        command.args(["--", "--"]).args(skipped.flat_map(|test| ["--skip", test]));
+        // The cargo that runs this would be found in the environment of the mutated builds.
+        command.env("CARGO", cargo().get_program());
+        if !self.skipped.is_empty() {
+            command.env("EQUIPOISE_TRIALS", QUICK_TRIALS);
+        }
+        say(&shown(&command));
+        let status = command.status().map_err(|error| format!("cargo mutants: {error}"))?;
+        if !matches!(status.code(), Some(0 | MISSED | TIMED_OUT)) {
+            return Err(format!("cargo mutants: {status}"));
+        }
+        let report = format!("{output}/mutants.out/missed.txt");
+        fs::read_to_string(&report).map_err(|error| format!("{report}: {error}"))
+    }
+}
+
+/// What cargo-mutants exits with if a change was not noticed, or made a test hang.
+const MISSED: i32 = 2;
+const TIMED_OUT: i32 = 3;

@@ -1,8 +1,8 @@
 //! The tools a firmware build and its tests need, and how to get them on a fresh Debian machine.
 //!
-//! The thumb targets, first that works: (1) installed for the rustc in use; (2) `rustup target
-//! add`, given 30 seconds; (3) Debian's own rustc with its library sources, from which cargo builds
-//! `core`.
+//! The thumb targets come from the first of these that works: (1) installed for the rustc in use;
+//! (2) `rustup target add`, given 30 seconds; (3) Debian's own rustc with its library sources, from
+//! which cargo builds `core`.
 
 use crate::board::Board;
 use crate::{cargo, run, say};
@@ -58,7 +58,7 @@ impl Compiler {
     }
 }
 
-/// A compiler with the boards' targets, got from wherever it can be had.
+/// A compiler with the boards' targets, from the first of the sources in the header that works.
 pub fn compiler() -> Result<Compiler, String> {
     if std::env::var_os(FORCE_DEBIAN).is_none() {
         if targets_installed() {

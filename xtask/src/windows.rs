@@ -1,9 +1,9 @@
-//! `cargo xtask test --windows`: the Windows program under wine, held against the Linux one.
+//! `cargo xtask test --windows`: the Windows program under wine, compared with the Linux one.
 //!
 //! Commands whose result depends on a seed must print the same bytes on both systems, and the page
-//! of the browser and its server must answer the same. The demonstration, whose device throws its
-//! own coins, must say the same but for the numbers. The others (keys, a device with its terminal)
-//! must end as they do on Linux.
+//! of the browser and its server must answer the same. The demonstration, whose device draws its
+//! own randomness, must print the same but for the numbers. The others (keys, a device with its
+//! terminal) must end as they do on Linux.
 
 use crate::{cargo, page, run, say, tools};
 use std::io::{BufRead as _, BufReader};
@@ -13,7 +13,7 @@ use std::{fs, str};
 
 const TARGET: &str = "x86_64-pc-windows-gnu";
 /// Debian's wine has no `bcryptprimitives.dll`, from which Rust's library takes its random bytes.
-/// This stands in for it, in these tests only.
+/// This replaces it, in these tests only.
 const SHIM: &str = "\
 #include <windows.h>
 #include <ntsecapi.h>

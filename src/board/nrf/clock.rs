@@ -112,9 +112,9 @@ fn TIMER0() {
     if on && happened(&timer.events_compare[EVERY]) {
         clear(&timer.events_compare[EVERY]);
         // Counted from now: after a long page erase the next tick must not lie in the past. (A
-        // capture on the tick's own channel would do, but QEMU raises the event again for
-        // it.) If this falls between capture and reading in `now`, the caller gets the
-        // later count, which is as good.
+        // capture on the tick's own channel would do, but QEMU raises the event again for it.) If
+        // this interrupt falls between capture and reading in `now`, the caller gets the later
+        // count, which is valid too.
         write(&timer.cc[EVERY], now().wrapping_add(TICK));
     }
     if happened(&timer.events_compare[AT]) {

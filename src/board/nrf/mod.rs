@@ -31,8 +31,9 @@ pub mod watchdog;
 pub mod model;
 
 use super::display::Matrix;
+use super::flash::Flash;
 use super::memory::TrialMemory;
-use super::receiver::Receiver;
+use super::serial::{Receiver, Sender};
 use super::{Board, Parts};
 use model::{FEATURES, LED_COLUMNS, LED_MAP, LED_ROWS, WAITING, pac};
 use pac::generic::{Readable, Reg, RegisterSpec, Resettable, Writable};
@@ -42,10 +43,10 @@ pub struct Microbit;
 
 impl Board for Microbit {
     type Clock = clock::Timer;
-    type Sender = serial::Sender;
+    type Sender = Sender<pac::UART0>;
     type Receiver = Receiver;
     type Entropy = entropy::Noise;
-    type Flash = flash::Flash;
+    type Flash = Flash<pac::NVMC>;
     type Screen = Matrix<pins::Pin, LED_ROWS, LED_COLUMNS>;
     type Watchdog = watchdog::Dog;
     const ERASE_MICROSECONDS: u32 = model::ERASE_MICROSECONDS;
@@ -72,7 +73,7 @@ pub fn take() -> Option<Parts<Microbit, FEATURES, WAITING>> {
         sender,
         receiver,
         entropy: entropy::Noise::start(chip.RNG),
-        flash: flash::Flash::new(chip.NVMC),
+        flash: Flash(chip.NVMC),
         screen: Matrix::new(model::led_rows(), model::led_columns(), &LED_MAP),
         watchdog,
         // SAFETY: once only, because `pac::Peripherals::take` gives its value once.

@@ -1,30 +1,24 @@
 //! The serial line: UART0 at 115200 baud, 8N1, on the pins of the USB interface chip.
 //!
 //! Receiving is done in the UART's interrupt, into the queue of a [`Receiver`], which the main loop
-//! empties: a request line, or 22 ms of a busy line. The UART itself holds 6 bytes, half a
-//! millisecond, which covers the 46 microseconds in which the processor stands still for one word
-//! of flash; page erases stop it for 20 to 90 milliseconds and happen only while a terminal waits
-//! for its reply. [`crate::board::inbox`] marks what is lost or broken.
-//!
-//! Sending blocks until the UART has taken each byte.
+//! empties. The queue holds a whole request, or 22 ms of a busy line. The UART itself holds 6
+//! bytes, half a millisecond, which covers the 46 microseconds in which the processor stands still
+//! for one word of flash; page erases stop it for 20 to 90 milliseconds and happen only while a
+//! terminal waits for its reply. [`crate::board::inbox`] marks what is lost or broken.
 
 use super::model::{self, pac};
 use super::{clear, happened, trigger, write};
-use crate::board::receiver::{Receiver, SharedInbox};
-use core::convert::Infallible;
+use crate::board::serial::{Receiver, Sender, SharedInbox, Uart};
 use heapless::Vec;
 use pac::interrupt;
 
 /// Bytes the UART holds.
 const FIFO: usize = 6;
 
-/// The sending side.
-pub struct Sender(pac::UART0);
-
 static INBOX: SharedInbox = SharedInbox::closed();
 
 /// Opens the line; `None` if it is open already.
-pub(super) fn open(uart: pac::UART0) -> Option<(Sender, Receiver)> {
+pub(super) fn open(uart: pac::UART0) -> Option<(Sender<pac::UART0>, Receiver)> {
     // SAFETY: the interrupt is still masked.
     let receiver = unsafe { INBOX.open() }?;
     model::connect(&uart);
@@ -37,23 +31,15 @@ pub(super) fn open(uart: pac::UART0) -> Option<(Sender, Receiver)> {
     Some((Sender(uart), receiver))
 }
 
-impl embedded_io::ErrorType for Sender {
-    type Error = Infallible;
-}
-
-impl embedded_io::Write for Sender {
-    fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
-        for &byte in bytes {
-            clear(&self.0.events_txdrdy);
-            write(&self.0.txd, u32::from(byte));
-            while !happened(&self.0.events_txdrdy) {}
-        }
-        Ok(bytes.len())
+impl Uart for pac::UART0 {
+    fn send(&mut self, byte: u8) {
+        clear(&self.events_txdrdy);
+        write(&self.txd, u32::from(byte));
+        while !happened(&self.events_txdrdy) {}
     }
 
-    fn flush(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
+    /// `send` returns when a byte is on the line.
+    fn flush(&mut self) {}
 }
 
 /// The UART's interrupt: moves what has arrived into the queue.

@@ -3,8 +3,8 @@
 //! bits, autocorrelation.
 //!
 //! A source that is stuck gives nothing. The chip's tests also fail now and then on a good source
-//! (equal blocks of 16 bits: one of 5,500 times 192 bits); what failed is dropped and collected
-//! anew. A source that gives nothing within [`PATIENCE`] is dead, and reported as such.
+//! (that for equal blocks of 16 bits once in 5,500 collections); what failed is dropped and
+//! collected anew. A source that gives nothing within [`PATIENCE`] is dead, and reported as such.
 
 use super::{clock, pac};
 use crate::device::health::Entropy;

@@ -13,8 +13,8 @@
 //! # Everything runs from RAM
 //! Start-up copies code and constants to RAM (`pico2.x`), and [`take`] the vector table. The flash
 //! chip cannot be read while it writes or erases, so code in flash would stop the processor, or
-//! crash it. And code in flash runs through a cache: what was computed before a reply would then
-//! change when its first byte leaves, by microseconds.
+//! crash it. And code in flash runs through a cache, so that what was computed before a reply would
+//! shift the moment of its first byte by microseconds.
 #![allow(unsafe_code, reason = "registers and interrupts; each block gives its own reason")]
 
 pub mod clock;
@@ -26,8 +26,9 @@ pub mod serial;
 pub mod watchdog;
 
 use super::display::Lamp;
+use super::flash::Flash;
 use super::memory::TrialMemory;
-use super::receiver::Receiver;
+use super::serial::{Receiver, Sender};
 use super::{Board, Parts};
 use core::cell::UnsafeCell;
 use rp235x_pac as pac;
@@ -43,10 +44,10 @@ pub struct Pico2;
 
 impl Board for Pico2 {
     type Clock = clock::Timer;
-    type Sender = serial::Sender;
+    type Sender = Sender<pac::UART0>;
     type Receiver = Receiver;
     type Entropy = entropy::Noise;
-    type Flash = flash::Flash;
+    type Flash = Flash<flash::Chip>;
     type Screen = Lamp<pins::Pin>;
     type Watchdog = watchdog::Dog;
     const ERASE_MICROSECONDS: u32 = flash::ERASE_MICROSECONDS;
@@ -99,7 +100,7 @@ pub fn take() -> Option<Parts<Pico2, FEATURES, WAITING>> {
         sender,
         receiver,
         entropy: entropy::Noise::start(chip.TRNG),
-        flash: flash::Flash::new(chip.QMI),
+        flash: Flash(flash::Chip::new(chip.QMI)),
         screen: Lamp::new(pins::Pin::led()),
         watchdog,
         // SAFETY: once only, because `pac::Peripherals::take` gives its value once.

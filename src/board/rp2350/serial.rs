@@ -2,18 +2,15 @@
 //! or a debug probe.
 //!
 //! Receiving is done in the UART's interrupt, into the queue of a [`Receiver`], which the main loop
-//! empties. The UART's own queue of 32 bytes is off: with it, the interrupt comes for every fourth
-//! byte only, and the end of a request would be noticed earlier or later by its length. So the
-//! interrupt has the time of one byte, 87 microseconds. It also runs while the flash is busy, and
-//! nothing masks it for longer than a few instructions. [`crate::board::inbox`] marks what is lost
-//! or broken.
-//!
-//! Sending blocks until the UART has taken each byte.
+//! empties. The UART's own queue of 32 bytes is off: with it, the interrupt would come for every
+//! fourth byte only, and how soon the end of a request is noticed would depend on its length.
+//! Without it, the interrupt must be served within the time of one byte, 87 microseconds. It also
+//! runs while the flash is busy, and nothing masks it for longer than a few instructions.
+//! [`crate::board::inbox`] marks what is lost or broken.
 
 use super::clock::SYSTEM_HZ;
 use super::pac;
-use crate::board::receiver::{Receiver, SharedInbox};
-use core::convert::Infallible;
+use crate::board::serial::{Receiver, Sender, SharedInbox, Uart};
 use heapless::Vec;
 use pac::interrupt;
 
@@ -29,13 +26,10 @@ const EIGHT_BITS: u8 = 3;
 /// In RIS and ICR: a framing, parity or break error, or an overrun.
 const ERRORS: u32 = 0b1111 << 7;
 
-/// The sending side.
-pub struct Sender(pac::UART0);
-
 static INBOX: SharedInbox = SharedInbox::closed();
 
 /// Opens the line; `None` if it is open already.
-pub(super) fn open(uart: pac::UART0) -> Option<(Sender, Receiver)> {
+pub(super) fn open(uart: pac::UART0) -> Option<(Sender<pac::UART0>, Receiver)> {
     // SAFETY: the interrupt is still masked.
     let receiver = unsafe { INBOX.open() }?;
     // SAFETY: the fields take 16 and 6 bits.
@@ -53,23 +47,15 @@ pub(super) fn open(uart: pac::UART0) -> Option<(Sender, Receiver)> {
     Some((Sender(uart), receiver))
 }
 
-impl embedded_io::ErrorType for Sender {
-    type Error = Infallible;
-}
-
-impl embedded_io::Write for Sender {
-    fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
-        for &byte in bytes {
-            while self.0.uartfr().read().txff().bit() {}
-            // SAFETY: the field takes a byte.
-            self.0.uartdr().write(|w| unsafe { w.data().bits(byte) });
-        }
-        Ok(bytes.len())
+impl Uart for pac::UART0 {
+    fn send(&mut self, byte: u8) {
+        while self.uartfr().read().txff().bit() {}
+        // SAFETY: the field takes a byte.
+        self.uartdr().write(|w| unsafe { w.data().bits(byte) });
     }
 
-    fn flush(&mut self) -> Result<(), Infallible> {
-        while self.0.uartfr().read().busy().bit() {}
-        Ok(())
+    fn flush(&mut self) {
+        while self.uartfr().read().busy().bit() {}
     }
 }
 

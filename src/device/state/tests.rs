@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::chance::Sampler;
+use crate::device::Device;
+use crate::device::health::Repeatable;
 use crate::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -106,7 +108,95 @@ fn another_state_version_stops_the_mount() {
                 assert_eq!(read.foreign(), Some(version));
                 assert_ne!(version, STATE_VERSION);
                 assert!(flash.bytes() == bytes && flash.operations() == operations);
+                // And the device names it.
+                let blank = Box::new(DeviceState::<3, 8>::BLANK);
+                let mut device: Device<_, _, _> =
+                    Device::new(blank, flash, Repeatable::new(1), None);
+                let mut hello = Vec::new();
+                device.handle_line(b"HELLO", &mut |_, line| hello.extend_from_slice(line));
+                let hello = String::from_utf8(hello).unwrap();
+                assert!(hello.contains(&format!(" foreign stored=state-{version}")), "{hello}");
             }
         }
     }
+}
+
+/// A state of which a part is missing is not complete.
+#[test]
+fn missing_parts_are_noticed() {
+    let mut state = Box::new(DeviceState::<3, 8>::BLANK);
+    state.begin(NAME, Plan::parse("features=2 patients=60 epsilon=8").unwrap()).unwrap();
+    let tally = DeviceState::<3, 8>::key(Part::Tally(1));
+    let ledger = DeviceState::<3, 8>::key(Part::Ledger(0));
+    for missing in [None, Some(PROGRESS), Some(tally), Some(ledger)] {
+        let mut read = Box::new(DeviceState::<3, 8>::BLANK);
+        let mut passes = 0;
+        while read.another_pass(passes) {
+            for key in 0..state.count() {
+                let length = if missing == Some(key) { 0 } else { state.length(key) };
+                let mut value = vec![0; length];
+                if length > 0 {
+                    state.encode(key, &mut value);
+                }
+                read.decode(key, &value).unwrap();
+            }
+            passes += 1;
+        }
+        assert_eq!(read.finish(), missing.is_none(), "{missing:?}");
+    }
+}
+
+/// Who no longer waits takes no room on flash.
+#[test]
+fn free_slots_are_absent() {
+    let mut state = Box::new(DeviceState::<3, 8>::BLANK);
+    state.begin(NAME, Plan::parse("features=2 patients=60 epsilon=8").unwrap()).unwrap();
+    let mut chance = Sampler::<Xoshiro256PlusPlus>::seed_from_u64(5);
+    let stored = |state: &DeviceState<3, 8>| {
+        (DeviceState::<3, 8>::WAITING..state.count()).filter(|key| state.length(*key) > 0).count()
+    };
+    assert_eq!(stored(&state), 0);
+    for patient in 1..=3 {
+        state.trial_mut().unwrap().assign(0, None, &mut chance).unwrap();
+        assert_eq!(stored(&state), patient);
+    }
+    state.trial_mut().unwrap().outcome(2, 1, &mut chance).unwrap();
+    assert_eq!(stored(&state), 2);
+}
+
+/// A custodian's part that no device wrote is refused.
+#[test]
+fn impossible_custody_is_refused() {
+    let good = Custody::NEW.encode();
+    assert!(Custody::decode(&good).is_some());
+    // Neither with a key nor without; more spent than the lifetime budget.
+    for (at, byte) in [(0, 2), (36, 0xff)] {
+        let mut bad = good;
+        bad[at] = byte;
+        assert!(Custody::decode(&bad).is_none(), "byte {at}");
+    }
+}
+
+/// The custodian's part, tallies and waiting patients are secret, each with a place of its own;
+/// features beyond the plan take no room.
+#[test]
+fn secret_parts_have_places_of_their_own() {
+    let mut state = Box::new(DeviceState::<3, 8>::BLANK);
+    state.begin(NAME, Plan::parse("features=2 patients=60 epsilon=8").unwrap()).unwrap();
+    let mut places = Vec::new();
+    for key in 0..state.count() {
+        let secret = key == CUSTODY
+            || key >= DeviceState::<3, 8>::WAITING
+            || matches!(DeviceState::<3, 8>::part(key), Part::Tally(_));
+        assert_eq!(state.secret(key).is_some(), secret, "{key}");
+        places.extend(state.secret(key).map(core::ptr::from_ref));
+        if let Part::Tally(j) | Part::Ledger(j) = DeviceState::<3, 8>::part(key) {
+            assert_eq!(state.length(key) > 0, j < 2, "{key}");
+        }
+        let longest = if key >= DeviceState::<3, 8>::WAITING { 4 } else { state.length(key) };
+        assert_eq!(state.longest(key), longest, "{key}");
+    }
+    places.sort();
+    places.dedup();
+    assert_eq!(places.len(), 1 + 3 + 8);
 }

@@ -151,7 +151,7 @@ pub fn experiments() -> Vec<Experiment> {
 }
 
 impl Experiment {
-    /// Runs both trials so many times, on fixed seeds, and holds the bounds against the claim.
+    /// Runs both trials so many times, on fixed seeds, and compares the bounds with the claim.
     #[must_use]
     pub fn finding(&self, runs: u32) -> Finding {
         self.finding_of::<Generator>(runs)

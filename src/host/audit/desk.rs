@@ -49,7 +49,7 @@ std::thread_local! {
     static LENT: RefCell<Option<Box<dyn Lent>>> = const { RefCell::new(None) };
 }
 
-/// Lends a chance to all tapes of this thread while `work` is done, and gives it back.
+/// Lends a source of chance to all tapes of this thread while `work` runs, and gives it back.
 ///
 /// # Panics
 /// Within another `lend` of the thread.

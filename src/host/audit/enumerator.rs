@@ -36,7 +36,7 @@ pub struct Enumerator {
     frame: Vec<Option<(i64, i64)>>,
     drawn: usize,
     horizon: u64,
-    /// The law of the last draw: rate, farthest noise, P(0).
+    /// The law of the last draw: its rate, the rate as a double, the farthest noise, P(0).
     law: Option<(Rate, f64, i64, f64)>,
 }
 
@@ -153,7 +153,7 @@ impl Chance for Enumerator {
         let within = |horizon| (0..=horizon).map(|value| lap_plus(rate, center, value));
         let beyond = f64::max(0.0, 1.0 - within(self.horizon).sum::<f64>());
         let options = within(self.horizon).chain([beyond]);
-        // Lengths that no double can tell from impossible are no path.
+        // Lengths whose probability is lost in the rounding of a double are left out.
         let possible: Vec<_> = options.enumerate().filter(|(_, p)| *p > 1e-16).collect();
         let (value, p) = possible[self.choose(possible.len())];
         self.weight *= p;

@@ -1,4 +1,4 @@
-//! A line of the audit: what was found, held against what the design claims.
+//! A line of the audit: what was found, compared with what the design claims.
 
 use crate::prelude::*;
 
@@ -62,11 +62,11 @@ pub struct Finding {
     pub verdict: Verdict,
 }
 
-/// Rounding, and tails left out, that no claim can fail by.
+/// Excess over a claim that is put down to rounding and to the tails left out.
 pub const TOLERANCE: f64 = 1e-9;
 
 impl Finding {
-    /// Holds what was found against the claim. A claim of (epsilon, delta) is exceeded when more
+    /// Compares what was found with the claim. A claim of (epsilon, delta) is exceeded when more
     /// than delta is left at epsilon; for a pure claim that is when the loss exceeds epsilon.
     #[must_use]
     pub fn new(
@@ -89,7 +89,8 @@ impl Finding {
     }
 }
 
-/// The claim of a plan: ours for `interim`, the paper's Theorem 4 for `dp-conse`, none for `conse`.
+/// The claim of a plan: ours for `interim` and `uniform`, the paper's Theorem 4 for `dp-conse`,
+/// none for `conse`.
 #[must_use]
 pub fn claim(plan: &Plan) -> Option<Claim> {
     published(plan.design(), plan.epsilon().to_f64(), plan.patients())

@@ -1,19 +1,20 @@
 //! A statistical attack on the kit numbers of blinded trials.
 //!
-//! **Who.** Somebody who has written down every kit number of the ward in the order in which they
-//! were given, knows the plan, the code, how patients' arms are shared out at every stage of the
-//! trial, and from other trials the arm of every kit. Outcomes seen at the bedside are not used.
+//! **Who.** The adversary has written down every kit number of the ward in the order in which kits
+//! were given, and knows the plan, the code, the share of each arm at every stage of the trial and,
+//! of other trials, the arm of every kit. Outcomes seen at the bedside are not used.
 //!
 //! **What.** From the kit of a patient and all kits before it the attack computes [`FEATURES`]
-//! numbers: parity, low and high bits, rank, gap, run, distance to the nearest neighbour, record.
-//! On the first half of the trials it learns how often each value goes with arm 1, stage by stage,
-//! and on the second half it guesses arms by all features together (naive Bayes). Its *gain* is
-//! the share of patients guessed right beyond always guessing the arm that is given more often at
-//! that stage. For each feature there is also a chi-squared test of independence.
+//! numbers (features of the attack, not of patients): parity, low and high bits, rank, gap, run,
+//! distance to the nearest neighbour, record. On the first half of the trials it learns how often
+//! each value goes with arm 1, stage by stage, and on the second half it guesses arms by all
+//! features together (naive Bayes). Its *gain* is the share of patients guessed right beyond always
+//! guessing the arm that is given more often at that stage. For each feature there is also a
+//! chi-squared test of independence.
 //!
 //! **Trials.** `interim` with a large effect, so that one arm gets 95 %. A stage goes from one look
-//! to the next: in it the law of the coin is the same for every patient, and who comes when tells
-//! nothing.
+//! to the next: within it the law of the coin is the same for every patient, so the order of the
+//! patients reveals nothing about arms.
 //!
 //! With kit numbers that increase within each arm, as on an ordinary list, the attack guesses most
 //! arms ([`Numbering::Increasing`]); so it can succeed.
@@ -60,7 +61,7 @@ const STAGES: usize = 16;
 /// Kits an arm, for each patient.
 const RESERVE: f64 = 1.05;
 
-/// What an attack came to.
+/// The result of an attack.
 #[derive(Clone, Debug)]
 pub struct Attack {
     /// Patients of all trials.

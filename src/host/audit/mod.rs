@@ -10,10 +10,10 @@
 //! * [`black_box`]: the device over its line, many times, with the error of its bounds stated.
 //!
 //! `interim` and `uniform` claim (epsilon, 0): that is our claim, and if anything exceeds it the
-//! command fails. `dp-conse` is held against the (epsilon, 1/n) of its paper, a claim we do not
+//! command fails. `dp-conse` is compared with the (epsilon, 1/n) of its paper, a claim we do not
 //! make: a device calls the design `unproven`. So an audit of all designs reports that claim as
-//! exceeded and still succeeds; asked for with `--design dp-conse` it fails. `conse` claims nothing
-//! and is there for comparison.
+//! exceeded and still succeeds; an audit with `--design dp-conse` fails. `conse` claims nothing and
+//! is there for comparison.
 
 pub mod black_box;
 pub mod cases;

@@ -9,8 +9,9 @@
 //! * **Over features**, on request: Bonferroni divides the level by the number of features. Holm
 //!   steps down: features are tested from the largest |z| on, at level a/M, a/(M-1) and so on,
 //!   until one is not rejected. The intervals are Bonferroni's; that of a rejected feature ends at
-//!   0 if it would go beyond. So more features may be said to differ from 0, at the same chance
-//!   that any of them does not, and the intervals hold all effects together as Bonferroni's do.
+//!   0 if it would go beyond. So more features can be found to differ from 0, with the same
+//!   probability of any false finding, and the intervals hold all effects together as Bonferroni's
+//!   do.
 //!
 //! Everything is computed from what the device reports already (estimate, standard error, public
 //! counts): the device sends nothing more, and privacy is not touched.

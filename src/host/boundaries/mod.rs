@@ -14,7 +14,7 @@
 //!   c_k = C sqrt(K/k) (O'Brien-Fleming), as in the published tables.
 //!
 //! A repeated confidence interval is the estimate +- c_k standard errors. All of them together hold
-//! the effect with probability 95 % at least, whatever is done on seeing them.
+//! the effect with probability 95 % at least, whatever is decided on seeing them.
 
 pub mod adjusted;
 mod integral;
@@ -31,7 +31,7 @@ use integral::Walk;
 pub enum Kind {
     /// Spends little at first: the last critical value is close to that of a single look.
     OBrienFleming,
-    /// Spends evenly: the same chance at every look.
+    /// Spends nearly evenly: about the same critical value at every look.
     Pocock,
 }
 

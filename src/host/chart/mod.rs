@@ -87,7 +87,7 @@ pub struct Series {
 pub struct Axis {
     /// The words along it, with the unit.
     pub name: &'static str,
-    /// Is it logarithmic? Then values at or below 0 are not drawn.
+    /// Whether it is logarithmic; then values at or below 0 are not drawn.
     pub log: bool,
 }
 

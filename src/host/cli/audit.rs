@@ -11,14 +11,7 @@ use crate::host::output::{check_file, say, write_file};
 use crate::kits::{MAX_KITS, advantage};
 use crate::plan::Design;
 
-/// Audit the privacy claims of the designs, and the kit numbers of blinded trials.
-///
-/// Without a method all of them are used; with `--design`, all but `--kits`, which is not about a
-/// design.
-///
-/// Exit codes: 0 every claim held, 1 a claim was exceeded (that of `interim` or `uniform`, or of
-/// the design named with `--design`) or kit numbers tell arms, 2 usage. The claim published for
-/// `dp-conse` is known to be exceeded; it counts only when that design is named.
+/// `equipoise audit`
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct AuditArgs {

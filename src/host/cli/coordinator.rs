@@ -8,8 +8,8 @@ use jiff::Timestamp;
 
 use super::bedside::add_given;
 use super::error::CliError;
-use super::session::{OperatorArgs, PatientName, TrialArgs};
-use crate::host::output::{say, write_file};
+use super::session::{OperatorArgs, OutputArgs, PatientName, TrialArgs};
+use crate::host::output::say;
 use crate::host::terminal::bedside::check_note;
 use crate::host::terminal::log::{self, Event, Log, NoteKind};
 use crate::host::terminal::place;
@@ -50,25 +50,14 @@ pub struct ListArgs {
     /// Write CSV
     #[arg(long)]
     csv: bool,
-    /// File to write; by default standard output
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Overwrite the file if it exists
-    #[arg(long, requires = "output")]
-    force: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 impl ListArgs {
     /// Writes a table as CSV or aligned.
     fn write(&self, table: &Table) -> Result<(), CliError> {
-        let text = if self.csv { table.csv() } else { table.aligned() };
-        match &self.output {
-            Some(path) => {
-                write_file(path, &text, self.force).map_err(|error| CliError::file(path, &error))?
-            }
-            None => say(&text),
-        }
-        Ok(())
+        self.output.write(&if self.csv { table.csv() } else { table.aligned() })
     }
 }
 

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::CliError;
-use super::session::{OperatorArgs, TrialArgs};
+use super::session::{OperatorArgs, OutputArgs, TrialArgs};
 use crate::host::os;
 use crate::host::output::{check_file, say};
 use crate::host::terminal::keys::KeyFile;
@@ -20,6 +20,9 @@ use crate::host::terminal::trial_file::TrialFile;
 #[derive(Debug, clap::Subcommand)]
 pub enum KitsCommand {
     /// List every kit with its arm, for labelling; whoever has the list can unblind every patient
+    ///
+    /// A file is readable by its owner alone, and its seal lies beside it as FILE.seal. The seal of
+    /// a list on standard output goes to standard error.
     List(ListArgs),
     /// Compare a list and its seal with the trial file and the key
     Verify(VerifyArgs),
@@ -38,13 +41,8 @@ pub struct ListArgs {
     /// Write CSV, which is the only form
     #[arg(long)]
     csv: bool,
-    /// File to write, readable by its owner alone, with its seal in FILE.seal; by default standard
-    /// output, and the seal goes to standard error
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Overwrite the file if it exists
-    #[arg(long, requires = "output")]
-    force: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// `equipoise kits verify`
@@ -102,9 +100,10 @@ fn list(args: &ListArgs) -> Result<(), CliError> {
         return Err(CliError::usage("the list of kits is written as CSV: --csv"));
     }
     let (trial, key) = (TrialFile::read(&args.trial)?, KeyFile::read(&args.key_file)?);
-    let files = args.output.as_ref().map(|list| [list.clone(), seal_path(list)]);
+    let OutputArgs { output, force } = &args.output;
+    let files = output.as_ref().map(|list| [list.clone(), seal_path(list)]);
     for file in files.iter().flatten() {
-        check_file(file, args.force).map_err(|error| CliError::file(file, &error))?;
+        check_file(file, *force).map_err(|error| CliError::file(file, &error))?;
     }
     let KitList { text, seal, count } = pharmacy::list(&trial, &key)?;
     let Some([list, seal_file]) = files else {
@@ -113,7 +112,7 @@ fn list(args: &ListArgs) -> Result<(), CliError> {
         return Ok(());
     };
     for (file, bytes) in [(&list, &text), (&seal_file, &seal)] {
-        write_private(file, bytes, args.force).map_err(|error| CliError::file(file, &error))?;
+        write_private(file, bytes, *force).map_err(|error| CliError::file(file, &error))?;
     }
     say(&format!(
         "{}: {count} kits, {} of each arm; its seal is in {}\nWhoever has this list can unblind every patient.\n",

@@ -80,7 +80,14 @@ enum Command {
     Status(bedside::StatusArgs),
     /// Run the device on this machine, with its flash in a file
     Device(device::DeviceArgs),
-    /// Audit the privacy claims of the designs
+    /// Audit the privacy claims of the designs, and the kit numbers of blinded trials
+    ///
+    /// Without a method all of them are used; with `--design`, all but `--kits`, which is not about
+    /// a design.
+    ///
+    /// Exit codes: 0 every claim held, 1 a claim was exceeded (that of `interim` or `uniform`, or
+    /// of the design named with `--design`) or kit numbers tell arms, 2 usage. The claim published
+    /// for `dp-conse` is known to be exceeded; it counts only when that design is named.
     Audit(audit::AuditArgs),
     /// Make a custodian's key
     Keygen(custodian::KeygenArgs),

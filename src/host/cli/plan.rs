@@ -86,7 +86,7 @@ pub struct PlannerArgs {
     #[arg(long, value_name = "N", requires = "follow_up")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     per_day: Option<u32>,
-    /// The board that must have room for the patients who wait: v1 or v2
+    /// The board that must have room for the patients who wait: v1, pico2 or v2
     #[arg(long, default_value = "v1", value_parser = board())]
     board: Board,
     /// Share of outcomes that never come: P, or P0,P1 by arm

@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::error::CliError;
-use super::session::{PortArgs, TrialArgs};
+use super::session::{OutputArgs, PortArgs, TrialArgs};
 use crate::host::boundaries::adjusted::Simultaneous;
-use crate::host::output::{say, write_file};
 use crate::host::terminal::bedside::failure;
 use crate::host::terminal::keys::KeyFile;
 use crate::host::terminal::report::{self, Effects, Format};
@@ -30,12 +29,8 @@ pub struct ReportArgs {
     /// Also intervals that are valid in all features together: bonferroni or holm
     #[arg(long, value_name = "METHOD", value_parser = simultaneous())]
     simultaneous: Option<Simultaneous>,
-    /// File to write; by default standard output
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Overwrite the file if it exists
-    #[arg(long, requires = "output")]
-    force: bool,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(flatten)]
     trial: TrialArgs,
     #[command(flatten)]
@@ -91,12 +86,7 @@ pub fn report(args: &ReportArgs) -> Result<(), CliError> {
     });
     let effects = Effects::new(&report, &status, trial.as_ref()).adjust(args.simultaneous);
     let text = report::write(args.format, &effects, &report, trial.as_ref(), verified);
-    match &args.output {
-        Some(path) => {
-            write_file(path, &text, args.force).map_err(|error| CliError::file(path, &error))?
-        }
-        None => say(&text),
-    }
+    args.output.write(&text)?;
     if verified == Some(false) {
         return Err(CliError::refused(
             "the MAC of the report is wrong: another key, another plan, or changed rows",

@@ -1,4 +1,4 @@
-//! Arguments that several commands share: device, trial file, log, operator, patient.
+//! Arguments that several commands share: device, trial file, log, operator, patient, output.
 
 use crate::prelude::*;
 use std::io::IsTerminal;
@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::error::CliError;
+use crate::host::output::{say, write_file};
 use crate::host::terminal::bedside::{Bedside, MAX_OPERATOR};
 use crate::host::terminal::client::Client;
 use crate::host::terminal::link::Port;
@@ -27,6 +28,31 @@ impl PortArgs {
     #[must_use]
     pub fn client(&self) -> Client {
         Client::on(self.port.clone())
+    }
+}
+
+/// Where a command writes its output.
+#[derive(Debug, clap::Args)]
+pub struct OutputArgs {
+    /// File to write; by default standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Overwrite the file if it exists
+    #[arg(long, requires = "output")]
+    pub force: bool,
+}
+
+impl OutputArgs {
+    /// Writes it there.
+    ///
+    /// # Errors
+    /// The file exists, or cannot be written.
+    pub fn write(&self, text: &str) -> Result<(), CliError> {
+        let Some(path) = &self.output else {
+            say(text);
+            return Ok(());
+        };
+        write_file(path, text, self.force).map_err(|error| CliError::file(path, &error))
     }
 }
 

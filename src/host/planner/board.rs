@@ -8,28 +8,32 @@ use std::fmt;
 pub enum Board {
     /// The micro:bit v1.
     V1,
+    /// The Raspberry Pi Pico 2.
+    Pico2,
     /// The micro:bit v2.
     V2,
 }
 
 impl Board {
-    /// Both, the smaller first.
-    pub const ALL: [Self; 2] = [Self::V1, Self::V2];
+    /// All, the smaller first.
+    pub const ALL: [Self; 3] = [Self::V1, Self::Pico2, Self::V2];
 
     /// The name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::V1 => "v1",
+            Self::Pico2 => "pico2",
             Self::V2 => "v2",
         }
     }
 
-    /// Patients who may wait for their outcome at a time: `WAITING` in `src/board/nrf`.
+    /// Patients who may wait for their outcome at a time: `WAITING` in `src/board`.
     #[must_use]
     pub const fn room(self) -> u32 {
         match self {
             Self::V1 => 256,
+            Self::Pico2 => 1024,
             Self::V2 => 4096,
         }
     }
@@ -55,7 +59,11 @@ impl Board {
 
 impl fmt::Display for Board {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "micro:bit {}", self.name())
+        f.write_str(match self {
+            Self::V1 => "micro:bit v1",
+            Self::Pico2 => "Pico 2",
+            Self::V2 => "micro:bit v2",
+        })
     }
 }
 
@@ -68,6 +76,7 @@ mod tests {
     fn rooms_are_those_of_the_firmware() {
         for (board, source) in [
             (Board::V1, include_str!("../../board/nrf/v1.rs")),
+            (Board::Pico2, include_str!("../../board/rp2350/mod.rs")),
             (Board::V2, include_str!("../../board/nrf/v2.rs")),
         ] {
             let room = format!("pub const WAITING: usize = {};", board.room());
@@ -78,7 +87,8 @@ mod tests {
     #[test]
     fn a_full_board_is_refused_with_a_way_out() {
         assert_eq!(Board::V1.refusal(256), None);
-        assert!(Board::V1.refusal(257).is_some_and(|why| why.contains("--board v2")));
+        assert!(Board::V1.refusal(257).is_some_and(|why| why.contains("--board pico2")));
+        assert!(Board::V1.refusal(1025).is_some_and(|why| why.contains("--board v2")));
         assert!(Board::V2.refusal(5000).is_some_and(|why| why.contains("several devices")));
     }
 }

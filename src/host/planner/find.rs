@@ -34,7 +34,7 @@ pub(super) const EPSILONS: [(u32, u32); 21] = [
 ];
 pub(super) const ALPHAS: [(u32, u32); 9] =
     [(0, 1), (1, 8), (1, 4), (3, 8), (1, 2), (5, 8), (3, 4), (7, 8), (1, 1)];
-/// alpha where nothing asks for another.
+/// alpha if no wish asks for another value.
 const ALPHA: (u32, u32) = (1, 4);
 /// Fewest patients of a feature in a search.
 const MIN_A_FEATURE: u32 = 10;

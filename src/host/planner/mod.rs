@@ -13,7 +13,7 @@
 //!
 //! Patients and effect are bracketed ([`search`]), epsilon and alpha are found by halving their
 //! ladders. All candidates of a search see the same patients; the figures that are shown come from
-//! fresh ones, with the seed after the search's, so that they are not those that happened to win.
+//! fresh ones, with the seed after the search's, so that they are not biased by the search.
 //!
 //! The answer is compared with two fixed trials, `uniform` (private) and `fixed` (not), at the same
 //! number of patients and at the number each needs for the same power or width; [`verdict`] says

@@ -17,7 +17,7 @@ use crate::plan::Design;
 
 /// A share on the better arm below which a design has not adapted.
 const HARDLY: f64 = 0.55;
-/// The power that is spoken of where none is wanted.
+/// The power that messages refer to where none is wanted.
 const USUAL_POWER: f64 = 0.8;
 
 /// A percentage for people.

@@ -40,7 +40,7 @@ pub enum Comparator {
 }
 
 impl Comparator {
-    /// One of each, as on the command line.
+    /// The names on the command line; `etc` stands for `etc:1/10`.
     pub const NAMES: [&str; 4] = ["fixed", "ucb1", "thompson", "etc"];
 
     /// Reads a name of the table above; `None` if it is none of them.

@@ -14,7 +14,7 @@ use super::SimulateError;
 use super::instance::ONE;
 use crate::design::Arm;
 
-/// Longest delay: what the largest table of waiting patients holds.
+/// Longest delay; the simulation's largest table of waiting patients has room for it.
 pub const MAX_DELAY: u32 = 16_000;
 
 /// Patients assigned between a patient and its outcome.

@@ -46,7 +46,7 @@ pub trait Player {
     fn late(&mut self, _: &mut impl Late) -> u32 {
         0
     }
-    /// No more patients and no more outcomes.
+    /// Closes the trial: no more patients or outcomes come.
     fn close(&mut self);
     /// A count that changes whenever many features may change at once.
     fn looks(&self) -> u8;
@@ -81,9 +81,9 @@ struct Core<const U: usize> {
     reports: Vec<Vec<Option<Estimate>>>,
 }
 
-/// Room for waiting patients: as many as the board has where outcomes come at once, more where they
-/// come late.
-const BOARD: usize = 128;
+/// Room for waiting patients: little where outcomes come at once, more where they come late, the
+/// most where [`LATE`] is not enough for the longest delay.
+const AT_ONCE: usize = 128;
 const LATE: usize = 2048;
 const LATEST: usize = 16_384;
 const _: () = assert!(super::delays::MAX_DELAY + 1 < LATEST as u32);
@@ -270,7 +270,9 @@ impl Stage {
                     Comparison::new(rule, &self.plan, coins, stream(self.seed, run, DRAWS));
                 if plain { self.at_once(player, world) } else { self.by_calendar(player, world) }
             }
-            Policy::Core if plain => self.at_once(Core::<BOARD>::new(plan, coins, reports), world),
+            Policy::Core if plain => {
+                self.at_once(Core::<AT_ONCE>::new(plan, coins, reports), world)
+            }
             Policy::Core if self.delay.to + 1 < LATE as u32 => {
                 self.by_calendar(Core::<LATE>::new(plan, coins, reports), world)
             }

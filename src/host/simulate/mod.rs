@@ -5,8 +5,8 @@
 //!
 //! # What is promised
 //! * The designs are simulated through [`crate::trial::Trial`], the code that ships; nothing of
-//!   them is rewritten here. Only the generator differs (xoshiro instead of ChaCha20), and the room
-//!   for waiting patients where a delay asks for more than the board has.
+//!   them is rewritten here. Only the generator (xoshiro instead of ChaCha20) and the room for
+//!   waiting patients differ.
 //! * Run i depends on the seed and on i alone. Every figure of a run is rounded once to a fixed
 //!   binary grid and then summed in 128-bit integers ([`statistics`]), so the result is the same to
 //!   the last bit for any number of threads and for any split into shards.

@@ -3,7 +3,7 @@
 //! [`Board::virtual_on`] is the virtual board inside this process. [`Board::qemu`] is the firmware
 //! for the micro:bit v1, emulated by QEMU with its serial port on a socket. Either can lose power
 //! at the worst moment: after it has received a request and before the terminal has the answer. On
-//! the emulated board that is its reset.
+//! the emulated board a reset stands for the loss of power.
 
 use crate::prelude::*;
 use std::collections::VecDeque;

@@ -1,9 +1,9 @@
 //! One request, one answer, over a line that may lose, garble or delay either.
 //!
 //! **Retry.** A request without a readable answer is sent again, the same line byte for byte; the
-//! protocol makes that safe. Before a repeat goes an empty line, which ends whatever half a line
-//! noise left behind. When the line broke, it is opened again first, so unplugging and plugging in
-//! is no more than a delay.
+//! protocol makes that safe. An empty line goes before a repeat and ends any partial line that
+//! noise left behind. When the line broke, it is opened again first, so unplugging the device and
+//! plugging it in again only causes a delay.
 //!
 //! **Whose answer?** Answers come in the order of the requests, and one that names a patient must
 //! name the right one. After a request had to be repeated, a late second answer to it may still be
@@ -25,8 +25,8 @@ use crate::wire::{
     Stored, TrialId, TrialName, Word,
 };
 
-/// How long one copy of a request waits for its answer. A look on a micro:bit v1 takes up to 1.5
-/// seconds.
+/// How long one copy of a request waits for its answer. A look takes up to 1.5 seconds on a
+/// micro:bit, 2.4 on a Pico 2.
 const PATIENCE: Duration = Duration::from_millis(2500);
 /// How often a request is sent before the device counts as silent.
 const TRIES: u32 = 4;

@@ -3,8 +3,8 @@
 //!
 //! Patients are simulated; everything else is real: the device (virtual, or the firmware under
 //! QEMU), the line with its checksums and tags, the terminal's client and log. Outcomes come late,
-//! some never. In the first half the power fails in the middle of an enrolment. The truth that the
-//! estimates are held against is known to the simulation only.
+//! some never. In the first half the power fails in the middle of an enrolment. The true effects,
+//! with which the estimates are compared, are known to the simulation only.
 
 use crate::prelude::*;
 use std::collections::BTreeMap;
@@ -32,18 +32,18 @@ use crate::plan::Plan;
 use crate::trial::Phase;
 use crate::wire::FileDigest;
 
-/// Chance of a good outcome on arm 0 and arm 1, feature by feature, over and over.
+/// Chance of a good outcome on arm 0 and arm 1, by feature; further features repeat the list.
 const TRUTH: [[f64; 2]; 4] = [[0.35, 0.65], [0.30, 0.60], [0.45, 0.55], [0.60, 0.40]];
 /// An outcome comes at most this many patients later; below what a device lets wait.
 const LATEST: u64 = 60;
 /// One outcome in this many never comes.
 const LOST_ONE_IN: u64 = 20;
-/// A blinded trial has one kit in this many more than patients, for replacements..
+/// A blinded trial has one extra kit an arm for this many patients, as a reserve for replacements.
 const RESERVE_ONE_IN: u32 = 20;
-/// .. and one patient in this many drops the kit.
+/// One patient in this many breaks the kit and gets a replacement.
 const BROKEN_ONE_IN: u64 = 50;
-/// Patients when none are named: on the virtual board as the trial file says; the emulated one is
-/// slower.
+/// Patients on the emulated board if no number is given; it is slower than the virtual one, which
+/// takes the number of the trial file.
 const QEMU_PATIENTS: u32 = 1000;
 
 /// An emulated board on a busy machine takes its time to boot.
@@ -151,7 +151,7 @@ pub fn demo(args: &Settings) -> Result<(), Failure> {
     conclude(&mut ward, &key, &log_file, start)
 }
 
-/// The report next to the truth, and what the trial was worth.
+/// Prints the report beside the true effects, and what the trial was worth.
 fn conclude(
     ward: &mut Ward,
     key: &KeyFile,
@@ -242,8 +242,8 @@ fn tell(patient: u32, what: &str) {
 struct Ward {
     bedside: Bedside,
     chance: Xoshiro256PlusPlus,
-    /// Outcomes on their way: who comes in before whom, and what then happens (`None`: nothing
-    /// ever).
+    /// Outcomes to come, by the count of patients at which they are sent: the patient's number and
+    /// the outcome (`None`: declared lost).
     due: BTreeMap<u64, Vec<(u32, Option<u16>)>>,
     worse: u32,
     last: (Phase, u32),

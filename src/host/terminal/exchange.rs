@@ -22,7 +22,7 @@ pub(super) struct Open {
     framer: Framer,
     patience: Duration,
     unread: Vec<u8>,
-    /// What was received before the device was known, to say what else is there.
+    /// What was received before the device answered, to describe another device on the port.
     heard: Vec<u8>,
     /// A late answer to an earlier request may still come.
     pub stale: bool,
@@ -106,7 +106,7 @@ impl Open {
         }
     }
 
-    /// Asks who is there and throws everything away that comes before the answer.
+    /// Sends `HELLO` and throws away everything that comes before its answer.
     fn greeting(&mut self) -> io::Result<Option<Hello>> {
         self.link.send(b"\nHELLO*49D6\n")?;
         let deadline = Instant::now() + self.patience;

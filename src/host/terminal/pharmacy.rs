@@ -1,9 +1,9 @@
 //! The pharmacy's side of a blinded trial: the list of all kits, and unblinding one of them.
 //!
 //! **List.** A CSV file with a line for each kit: number, label, check digit, arm, name of the arm.
-//! Lines are in the order of kit numbers, which is a random order of arms, and of the order in
-//! which kits are given: a keyed permutation made it ([`crate::kits`]). Whoever has the list can
-//! unblind every patient, so it is written for its owner's eyes alone.
+//! Lines are in the order of kit numbers, which a keyed permutation makes unrelated to the arms and
+//! to the order in which kits are given ([`crate::kits`]). Anybody who has the list can unblind
+//! every patient, so the file is readable by its owner only.
 //!
 //! **Seal.** HMAC-SHA256 over the list under a key of its own, made of the label `equipoise kit
 //! list 1` and the trial file's digest under the custodian's key. It lies in `FILE.seal`:

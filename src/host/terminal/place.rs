@@ -1,5 +1,5 @@
 //! Where the terminal keeps its files: `$XDG_DATA_HOME/equipoise`, by default
-//! `~/.local/share/equipoise`.
+//! `~/.local/share/equipoise`, on Windows `%LOCALAPPDATA%\equipoise`.
 //!
 //! ```text
 //! trial.toml            the trial file last provisioned from this machine
@@ -15,20 +15,28 @@ use super::failure::Failure;
 use super::trial_file::TrialFile;
 use crate::wire::FileDigest;
 
-/// The folder of all of them.
+/// The data folder, which holds all of these files.
 ///
 /// # Errors
-/// Neither variable is set.
+/// No variable that says where it is is set.
 pub fn data() -> Result<PathBuf, Failure> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let base = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")));
-    let base = base.ok_or_else(|| {
-        Failure::Usage(
-            "neither XDG_DATA_HOME nor HOME is set: name the files with --trial and --log"
-                .to_owned(),
-        )
-    });
-    Ok(base?.join("equipoise"))
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    base(|name| set(name).map(PathBuf::from), cfg!(windows)).map(|base| base.join("equipoise"))
+}
+
+/// The folder for data of all programs, by the variables that are set.
+fn base(set: impl Fn(&str) -> Option<PathBuf>, windows: bool) -> Result<PathBuf, Failure> {
+    let named = set("XDG_DATA_HOME");
+    let (usual, variable) = if windows {
+        (set("LOCALAPPDATA"), "LOCALAPPDATA")
+    } else {
+        (set("HOME").map(|home| home.join(".local/share")), "HOME")
+    };
+    named.or(usual).ok_or_else(|| {
+        Failure::Usage(format!(
+            "neither XDG_DATA_HOME nor {variable} is set: name the files with --trial and --log"
+        ))
+    })
 }
 
 /// The trial file a terminal takes when none is named.
@@ -60,6 +68,34 @@ pub fn log(trial: &TrialFile) -> Result<PathBuf, Failure> {
 /// Who sits at the terminal when nobody is named.
 #[must_use]
 pub fn operator() -> String {
-    let name = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
-    name.ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".to_owned())
+    let mut names = ["USER", "LOGNAME", "USERNAME"]
+        .into_iter()
+        .filter_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()));
+    names.next().unwrap_or_else(|| "unknown".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_data_folder_is_where_the_system_keeps_it() {
+        let set = |names: &'static [(&str, &str)]| {
+            move |wanted: &str| {
+                names.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.into())
+            }
+        };
+        let both = set(&[("HOME", "/home/ann"), ("LOCALAPPDATA", "C:/local")]);
+        assert_eq!(base(both, false).ok(), Some("/home/ann/.local/share".into()));
+        assert_eq!(base(both, true).ok(), Some("C:/local".into()));
+        let named = set(&[("XDG_DATA_HOME", "/data"), ("HOME", "/h"), ("LOCALAPPDATA", "C:/l")]);
+        assert_eq!(
+            [base(named, false).ok(), base(named, true).ok()],
+            [Some("/data".into()), Some("/data".into())]
+        );
+        for (windows, variable) in [(false, "HOME"), (true, "LOCALAPPDATA")] {
+            let why = base(set(&[]), windows).unwrap_err().to_string();
+            assert!(why.contains(variable), "{why}");
+        }
+    }
 }

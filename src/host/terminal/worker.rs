@@ -34,7 +34,7 @@ pub fn work(bedside: Bedside, orders: &Receiver<Given>, tell: &mut dyn FnMut(Tol
 struct Worker<'a> {
     bedside: Bedside,
     tell: &'a mut dyn FnMut(Told) -> bool,
-    /// The trouble that was told last: the same is told once, not every second.
+    /// The trouble that was told last, so that the same one is not told again every second.
     told: Option<Told>,
     /// An enrolment that is confirmed and logged; the device could not be asked yet.
     unsent: Option<Given>,
@@ -54,7 +54,7 @@ impl Worker<'_> {
                 (self.tell)(fresh.clone());
             }
             self.settle();
-            // In this order: who has an answer is on the list before the question is closed.
+            // The list first: a patient is on it before the enrolment stops counting as unanswered.
             let waiting = self.bedside.register().waiting().cloned().collect();
             let listened = self.everybody(News::Waiting(waiting));
             let pending = self.bedside.register().pending().map(|pending| pending.code.clone());
@@ -116,7 +116,7 @@ impl Worker<'_> {
                 self.everybody(News::Connected(port));
                 self.everybody(News::Progress(status));
             }
-            // Another trial's device is as good as none.
+            // A device with another trial counts as no device.
             Err(error @ (Failure::NoDevice(_) | Failure::Usage(_))) => {
                 return Some(Told { ticket: None, news: News::Disconnected(error.to_string()) });
             }

@@ -11,7 +11,7 @@ use crate::host::terminal::log::NoteKind;
 use crate::host::terminal::orders::Order;
 use crate::host::terminal::trial_file::TrialFile;
 
-/// Most bytes of an order; the longest note takes half of it.
+/// Most bytes of an order. The longest note takes 2,400, with every character escaped.
 pub const MOST_BYTES: usize = 4096;
 /// Hex digits of a form's name.
 const NAME_DIGITS: usize = 32;
@@ -25,44 +25,48 @@ struct Posted {
     ask: Ask,
 }
 
+/// An order about a patient code.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Code {
+    code: String,
+}
+
+/// An order about a patient's number.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Number {
+    patient: u32,
+}
+
 #[derive(Deserialize)]
 #[serde(tag = "order", rename_all = "kebab-case", deny_unknown_fields)]
 enum Ask {
     /// Whether a code could be enrolled.
-    Check {
-        code: String,
-    },
+    Check(Code),
+    /// With one level a factor, by place.
     Enrol {
         code: String,
-        /// One level a factor, by place.
         levels: Vec<usize>,
     },
     Outcome {
         patient: u32,
         outcome: u16,
     },
-    Lost {
-        patient: u32,
-    },
-    Replace {
-        patient: u32,
-    },
+    Lost(Number),
+    Replace(Number),
     Note {
         patient: u32,
         kind: NoteKind,
         text: String,
     },
-    Find {
-        code: String,
-    },
+    Find(Code),
     Operator {
         name: String,
     },
     Report {},
     List {},
-    Drop {
-        code: String,
-    },
+    Drop(Code),
 }
 
 /// Carries out an order and gives its answer; `None` if the body is no order.
@@ -73,20 +77,20 @@ pub async fn answer(hub: &Hub, body: &[u8]) -> Option<Value> {
         return None;
     }
     let order = match ask {
-        Ask::Check { code } => return Some(check(hub, &code)),
+        Ask::Check(Code { code }) => return Some(check(hub, &code)),
         Ask::Enrol { code, levels } => {
             let feature = hub.with_state(|state| feature(state.trial(), &levels))?;
             Order::Enrol { code, feature }
         }
         Ask::Outcome { patient, outcome } => Order::Outcome { number: patient, y: outcome },
-        Ask::Lost { patient } => Order::Lost { number: patient },
-        Ask::Replace { patient } => Order::Replace { number: patient },
+        Ask::Lost(Number { patient }) => Order::Lost { number: patient },
+        Ask::Replace(Number { patient }) => Order::Replace { number: patient },
         Ask::Note { patient, kind, text } => Order::Note { number: patient, kind, text },
-        Ask::Find { code } => Order::Find { code },
+        Ask::Find(Code { code }) => Order::Find { code },
         Ask::Operator { name } => Order::Operator { name },
         Ask::Report {} => Order::Report,
         Ask::List {} => Order::List,
-        Ask::Drop { code } => Order::Drop { code },
+        Ask::Drop(Code { code }) => Order::Drop { code },
     };
     if let Err(why) = hub.give(&form, order) {
         return Some(json!({ "failed": why }));

@@ -1,4 +1,4 @@
-//! Who gets in.
+//! Which requests are admitted.
 //!
 //! | check | against |
 //! |---|---|
@@ -95,7 +95,8 @@ impl Guard {
             return Err(FOREIGN_HOST);
         }
         if let Some(token) = path.strip_prefix("/open/") {
-            // Whoever knows the token may come from anywhere: a mail, another program.
+            // The token is enough, wherever the request comes from: the link may be opened from a
+            // mail or by another program.
             return match *method {
                 Method::GET if same(token, &self.token) => Ok(Door::Entrance),
                 Method::GET => Err(WRONG_TOKEN),
@@ -174,7 +175,7 @@ fn text(head: &HeaderMap, name: impl axum::http::header::AsHeaderName) -> Option
     if values.next().is_some() { None } else { value }
 }
 
-/// Compares without telling by the time taken where two secrets differ.
+/// Compares two secrets in a time that does not depend on where they differ.
 fn same(one: &str, other: &str) -> bool {
     let bits = one.bytes().zip(other.bytes()).fold(0, |bits, (a, b)| bits | (a ^ b));
     one.len() == other.len() && core::hint::black_box(bits) == 0

@@ -1,5 +1,5 @@
-//! Between the pages and the thread at the device: orders go in once, answers come out to whoever
-//! asks under the same name.
+//! Between the pages and the thread at the device: an order is passed on once under its name, and
+//! every request with that name gets its answer.
 
 use crate::prelude::*;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -30,7 +30,7 @@ struct Inner {
     state: State,
     /// The state as it was last told.
     text: String,
-    /// Forms in the order they came.
+    /// Names of forms, in the order in which they came.
     forms: VecDeque<String>,
     answers: HashMap<String, (Ticket, Option<Value>)>,
     /// Tickets of orders that only ask.
@@ -67,7 +67,8 @@ impl Hub {
         if let (Some(ticket), Some(answer)) = (told.ticket, inner.state.answer(&told.news)) {
             let asked = inner.answers.values_mut().find(|(asker, _)| *asker == ticket);
             if let Some((_, kept)) = asked {
-                // An enrolment that failed for want of disk space may still be answered.
+                // Replaces an earlier failure: an enrolment that failed because the disk was full
+                // may be answered later.
                 *kept = Some(answer);
                 changed = true;
             }
@@ -78,7 +79,7 @@ impl Hub {
         }
     }
 
-    /// Sees the number of changes, and every further one.
+    /// Subscribes to the number of changes.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()

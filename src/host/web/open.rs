@@ -1,8 +1,8 @@
 //! Opens the page in the user's browser.
 //!
-//! The address is a key, and everybody on a machine may see the arguments of its processes. So the
-//! browser is given the name of a private file that leads to the address; the file is removed once
-//! the address was opened.
+//! The address gives access to the page, and every user of a machine can see the arguments of its
+//! processes. So the browser is given the name of a private file that leads to the address; the
+//! file is removed once the address was opened.
 
 use crate::host::os;
 use crate::host::terminal::failure::Failure;
@@ -32,7 +32,7 @@ pub fn open(address: &str) -> Result<Link, Failure> {
     std::fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))?;
     let path = folder.join(format!("open-{}.html", std::process::id()));
     let unusable = |error| Failure::file(&path, &error);
-    // One of an earlier run with the same process number.
+    // Left behind by an earlier run with the same process number.
     let _ = std::fs::remove_file(&path);
     let mut file = os::owner_only(OpenOptions::new().write(true).create_new(true))
         .open(&path)

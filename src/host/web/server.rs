@@ -26,7 +26,8 @@ use super::open::Link;
 
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(10);
-/// A page that hears nothing for longer than this has lost the program.
+/// How often a page gets a sign of life when nothing changes. It gives up after three times as long
+/// without one (`SILENCE` in `page/link.js`).
 const BEAT: Duration = Duration::from_secs(10);
 
 /// Nothing from other hosts, nothing inline, no frame around the page, no text taken for markup.
@@ -129,7 +130,7 @@ async fn order(hub: &Hub, body: Body) -> Response {
     }
 }
 
-/// The state at once and after every change, and the time in between.
+/// The state at once and after every change; every [`BEAT`] without one, the time.
 fn events(hub: Arc<Hub>) -> impl Stream<Item = Result<Event, Infallible>> {
     let changes = hub.changes();
     unfold((hub, changes, None::<String>), |(hub, mut changes, told)| async move {
@@ -142,7 +143,7 @@ fn events(hub: Arc<Hub>) -> impl Stream<Item = Result<Event, Infallible>> {
                 return Some((Ok(event), (hub, changes, Some(text))));
             }
             match tokio::time::timeout(BEAT, changes.changed()).await {
-                // The state, or only an answer.
+                // The state may have changed, or only an answer has come.
                 Ok(Ok(())) => {}
                 Ok(Err(_)) => return None,
                 Err(_) => {

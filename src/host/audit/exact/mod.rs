@@ -17,7 +17,7 @@
 //! Every byte that the device sends, but for the arm in its reply to t: replies to the requests of
 //! the trial, and after each of them to all that anybody may ask ([`Desk::probe`]). By [`View`],
 //! `Ledger` adds the noisy windows of all features that take part in a look (all that `interim` and
-//! `uniform` ever let out, and more than any reply holds); `Replies` is just that; `Arms` leaves
+//! `uniform` ever let out, and more than any reply holds); `Replies` adds nothing; `Arms` leaves
 //! the report out.
 //!
 //! A cell that is the same in all trials compared gets its noise as given ([`super::enumerator`]):
@@ -94,7 +94,7 @@ pub struct Case {
     /// A patient's outcome is recorded after this many more patients have been assigned; at most
     /// 3.
     pub delay: usize,
-    /// Is the trial followed to its close, or only to its last arm?
+    /// Whether the trial is followed to its close, not only to its last arm.
     pub closes: bool,
     /// The arms of all patients but the open one, one after another and from the first again;
     /// empty where they are walked.
@@ -122,7 +122,7 @@ pub enum View {
 /// One request, or one step of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Act {
-    /// A patient of this feature is assigned; is the arm seen?
+    /// A patient of this feature is assigned; whether the arm is seen.
     Assign(u8, bool),
     /// The outcome of patient number `.0` comes, or is declared lost.
     Resolve(u32, Option<u16>),
@@ -145,7 +145,7 @@ pub struct Stage<'a> {
     pub seen: &'a mut Sight,
 }
 
-/// Where a trial is run and watched. [`View`] is the product; tests put broken ones in its place.
+/// How a trial is run and watched. [`View`] runs the product; tests replace it by broken ones.
 pub trait Room {
     /// The device, with its trial begun.
     fn desk(&self, plan: &Plan) -> Option<SmallDesk> {

@@ -201,7 +201,7 @@ fn key(node: &Node, unit: f64) -> NodeKey {
     node.iter().map(rounded).collect()
 }
 
-/// Have all records that allow the sights so far the same states in the same proportions?
+/// Whether all records that allow the sights so far have the same states in the same proportions.
 fn tells_no_more(node: &Node) -> bool {
     let shape = |belief: &Belief| {
         let total: f64 = belief.iter().map(|(_, weight)| weight).sum();

@@ -35,7 +35,7 @@ fn watch(view: View, desk: &mut SmallDesk, act: Act, seen: &mut Sight) -> Option
             let patient = desk.trial().assigned() + 1;
             let replies = desk.ask(&format!("ASSIGN {patient} {feature} {patient:08x}"));
             arm = arm_of(&replies);
-            // Of t's own reply only that it came.
+            // Of t's own reply only the verb is seen, not the arm.
             *seen += if visible || arm.is_none() { &replies } else { "ARM" };
         }
         Act::Resolve(patient, outcome) => {
@@ -127,7 +127,7 @@ pub fn next_noise<const M: usize, const U: usize>(trial: &Trial<M, U>) -> Option
 
 /// The raw cells that an act adds noise to, in the order of the draws.
 pub(super) fn cells_to_mask(trial: &Small, act: Act) -> Vec<i64> {
-    // A faulty mechanism may look at an outcome.
+    // A mechanism broken on purpose may do a look when an outcome comes.
     let looks = looks(trial, if matches!(act, Act::Resolve(..)) { Act::Close } else { act });
     if looks { next_noise(trial).map_or_else(Vec::new, |(_, cells)| cells) } else { Vec::new() }
 }

@@ -108,11 +108,11 @@ pub struct Pair {
     pub open: u32,
     /// The patient in the one trial and in the other, with arms.
     pub records: [Record; 2],
-    /// The patient's outcome comes after so many more patients ..
+    /// The patient's outcome comes after so many more patients.
     pub delay: u32,
-    /// .. and that of another after at most so many.
+    /// The outcome of another patient comes after at most so many more.
     pub lag: u32,
-    /// How the others fare.
+    /// The outcomes of the other patients.
     pub others: Others,
     /// One patient in so many is not of feature 0.
     pub rare: u32,
@@ -131,7 +131,8 @@ impl Pair {
     pub fn random(design: Design, epsilon: &str, seed: u64) -> Self {
         let mut words = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut below = |n: u32| words.next_u32() % n;
-        // Looks before half fall from 80 patients a feature on: at 80, 160 and 256.
+        // Looks before half need 80 patients a feature. The last three kinds have some: the
+        // smallest trials at 80, at 160, and at 160 and 256 patients.
         let (features, patients, most) = match below(4) {
             0 => (1 + below(3), 4 + below(30), 20),
             1 => (1, 256 + below(60), 120),

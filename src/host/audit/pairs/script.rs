@@ -22,7 +22,7 @@ pub(super) struct Script {
     pub(super) drawn: usize,
     /// ln P of all answers.
     pub(super) log: f64,
-    /// More or other questions than in the other trial.
+    /// Chance was asked for more, or for other things, than in the other trial.
     pub(super) strange: bool,
 }
 

@@ -33,15 +33,16 @@ pub(super) struct Steps<'a> {
     fault: Option<PairFault>,
     /// The noise that the plan's epsilon asks for, to draw from.
     law: Laplace,
-    /// t is assigned; t's outcome is in a window that has not been read, one entry a trial.
+    /// t is assigned and has no outcome yet.
     waits: bool,
+    /// t's outcome is in a window that has not been read; one entry a trial.
     unread: [bool; 2],
     pub(super) passed: Vec<Passed>,
     /// The sums of the others' outcomes, of each arm of each feature.
     sums: [[u32; 2]; FEATURES],
 }
 
-/// Where another patient is.
+/// Feature and arm of another patient.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     feature: usize,

@@ -191,8 +191,8 @@ impl Bedside {
         }
     }
 
-    /// Was a patient after this number assigned? If not, the device compared the tag, or has not
-    /// come to the number.
+    /// Whether a patient after this number was assigned. If not, the device compared the tag, or
+    /// has not come to the number.
     fn has_gone_on(&mut self, number: u32, detail: &str) -> Result<bool, Failure> {
         let expected =
             detail.strip_prefix("expected=").and_then(|expected| expected.parse::<u32>().ok());

@@ -14,13 +14,13 @@
 //! **Order.** A line is on the disk (`fsync`) before [`Log::append`] returns; only then does the
 //! terminal act on it or show it. The head follows the line, so after a crash the log may be ahead
 //! of its head, never behind. A crash can also leave a torn last line, one without a line feed:
-//! nothing was done on its strength, and [`Log::open`] cuts it off and says so in the next line.
-//! Anything else wrong is refused, not repaired.
+//! nothing was done or shown because of it, and [`Log::open`] cuts it off and says so in the next
+//! line. Anything else wrong is refused, not repaired.
 //!
 //! **What is found.** Every change of a byte, every line dropped (the last too), doubled or moved,
-//! by accident or by hand. Not found: somebody who may write both files and computes all hashes
-//! anew. Against that, write down the last hash from time to time (`log verify` prints it) and hand
-//! it to `log verify --head HASH`.
+//! by accident or by hand. Not found: changes by somebody who can write both files and recomputes
+//! all hashes. Against that, write down the last hash from time to time (`log verify` prints it)
+//! and hand it to `log verify --head HASH`.
 //!
 //! **No outcome.** [`Event`] has no field that could hold an outcome, nor the request line or its
 //! checksum; of an error answered to an outcome only its word is kept, for its detail may repeat

@@ -56,7 +56,7 @@ pub enum Scene {
     List,
     /// Typing the code of the next patient.
     Code {
-        /// So far.
+        /// The text typed so far.
         text: String,
     },
     /// Choosing the kind of the next patient, one factor after the other.
@@ -68,7 +68,7 @@ pub enum Scene {
         /// The level of the next factor.
         choice: Choice,
     },
-    /// Sure to enrol?
+    /// Confirming an enrolment.
     SureEnrol {
         /// The patient code.
         code: String,
@@ -90,54 +90,54 @@ pub enum Scene {
     Arm(Patient),
     /// Choosing an outcome from its labels.
     Outcome {
-        /// Whose.
+        /// The patient.
         patient: Patient,
-        /// Which of them.
+        /// The label under the cursor.
         choice: Choice,
     },
     /// Typing an outcome.
     Number {
-        /// Whose.
+        /// The patient.
         patient: Patient,
-        /// So far.
+        /// The text typed so far.
         text: String,
     },
-    /// Sure about the outcome (`None`: lost)?
+    /// Confirming an outcome (`None`: its loss).
     SureOutcome {
-        /// Whose.
+        /// The patient.
         patient: Patient,
-        /// Which.
+        /// The outcome.
         y: Option<u16>,
     },
-    /// Sure to give another kit?
+    /// Confirming a replacement kit.
     SureReplace {
-        /// To whom.
+        /// The patient.
         patient: Patient,
     },
     /// Choosing what a note is about.
     NoteKind {
-        /// On whom.
+        /// The patient.
         patient: Patient,
-        /// Which kind.
+        /// The kind under the cursor.
         choice: Choice,
     },
     /// Typing a note.
     Note {
-        /// On whom.
+        /// The patient.
         patient: Patient,
         /// What it is about.
         kind: NoteKind,
-        /// So far.
+        /// The text typed so far.
         text: String,
     },
     /// Typing the code of a patient who was enrolled before.
     Find {
-        /// So far.
+        /// The text typed so far.
         text: String,
     },
     /// Typing who works at the terminal.
     Operator {
-        /// So far.
+        /// The text typed so far.
         text: String,
     },
     /// What the keys do.

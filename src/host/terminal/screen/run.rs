@@ -19,7 +19,7 @@ use crate::host::terminal::orders::{Given, SCREEN, Told};
 use crate::host::terminal::trial_file::TrialFile;
 use crate::host::terminal::worker;
 
-/// How soon news is on the screen.
+/// The longest time until news is on the screen.
 const FRAME: Duration = Duration::from_millis(50);
 
 /// Shows the screen until the person leaves it.

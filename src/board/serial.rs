@@ -1,5 +1,5 @@
-//! The receiving side of a board's serial line: an interrupt fills a queue, the main loop empties
-//! it.
+//! What the serial lines of the boards share. Sending blocks until the UART has taken each byte.
+//! Received bytes go into a queue, which an interrupt fills and the main loop empties.
 #![allow(unsafe_code, reason = "interrupts share a static")]
 
 use super::inbox::Inbox;
@@ -40,7 +40,7 @@ impl SharedInbox {
     /// The inbox, once it is open.
     ///
     /// # Safety
-    /// Called by the UART's interrupt alone, once in each.
+    /// Called only by the UART's interrupt handler, once per interrupt.
     #[expect(clippy::mut_from_ref, reason = "the one reference, by the promise of the caller")]
     pub unsafe fn get(&self) -> Option<&mut Inbox<'static>> {
         // SAFETY: `open` is over before the interrupt comes, and there is no other user.
@@ -71,5 +71,32 @@ impl embedded_io::Read for Receiver {
             }
         }
         Ok(count)
+    }
+}
+
+/// The sending half of a UART.
+pub trait Uart {
+    /// Returns once the UART has taken the byte.
+    fn send(&mut self, byte: u8);
+    /// Returns once all bytes are on the line.
+    fn flush(&mut self);
+}
+
+/// The sending side.
+pub struct Sender<U>(pub U);
+
+impl<U> embedded_io::ErrorType for Sender<U> {
+    type Error = Infallible;
+}
+
+impl<U: Uart> embedded_io::Write for Sender<U> {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
+        bytes.iter().for_each(|byte| self.0.send(*byte));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> Result<(), Infallible> {
+        self.0.flush();
+        Ok(())
     }
 }
