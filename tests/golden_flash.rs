@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use desk::{Flash, KEY, PAGE, sealed};
+use desk::{Flash, KEY, PAGE, rest_until_idle, sealed};
 use equipoise::device::health::Repeatable;
 use equipoise::device::{Device, DeviceState, Rest};
 use equipoise::testkit::order;
@@ -64,9 +64,9 @@ fn trial(design: &str) -> Flash {
             _ => format!("OUTCOME {patient} {}", patient % 2),
         };
         assert_eq!(ask(&mut board, &resolved), format!("OK {patient}"));
-        while board.rest() != Rest::Idle {}
+        rest_until_idle(|| board.rest());
     }
-    while board.rest() != Rest::Idle {}
+    rest_until_idle(|| board.rest());
     flash
 }
 
