@@ -128,7 +128,7 @@ const TASKS: [Task; 18] = [
     },
     Task {
         name: "mutants",
-        options: "[--file FILE]",
+        options: "[--room NAME|--file FILE]",
         help: "change the core in many small ways; print the changes that no test notices (hours)",
         run: search::mutants,
     },

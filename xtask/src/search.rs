@@ -135,21 +135,31 @@ const QUICK_TRIALS: &str = "400";
 /// Changes the core in many small ways and prints the changes that no test notices. The settings,
 /// and the excused changes with their reasons, are in `.cargo/mutants.toml`.
 pub fn mutants(words: &[&str]) -> Result<(), String> {
-    let chosen: &[&str] = match words {
-        [] => &[],
-        ["--file", file] if Path::new(file).is_file() => &words[1..],
+    let known = |name: &str| ROOMS.iter().any(|room| room.name == name);
+    match words {
+        [] => {}
+        ["--file", file] if Path::new(file).is_file() => {}
         ["--file", file] => return Err(format!("--file {file}: there is no such file")),
-        other => return Err(format!("`{}`: allowed is --file FILE", other.join(" "))),
-    };
+        ["--room", name] if known(name) => {}
+        ["--room", name] => {
+            let names = ROOMS.map(|room| room.name).join(", ");
+            return Err(format!("--room {name}: allowed is one of {names}"));
+        }
+        other => {
+            let words = other.join(" ");
+            return Err(format!("`{words}`: allowed is --room NAME or --file FILE"));
+        }
+    }
     let program = tools::cargo_mutants()?;
     let mut unnoticed = String::new();
     for room in ROOMS {
         let holds = |file: &str| {
             room.files.iter().any(|files| file.starts_with(files.trim_end_matches("**/*.rs")))
         };
-        let files = match chosen {
+        let files = match words {
             [] => room.files,
-            [file] if holds(file) => chosen,
+            ["--room", name] if *name == room.name => room.files,
+            ["--file", file] if holds(file) => &words[1..],
             _ => continue,
         };
         let quick = Pass { options: &["--profile=mutants"], tests: room.tests, skipped: &SLOW };
