@@ -73,7 +73,7 @@ type Noise<B> = super::drill::Rehearsed<B>;
 type Bedside<B, const M: usize, const U: usize> =
     Device<&'static mut DeviceState<M, U>, Counted<<B as Board>::Flash>, Noise<B>>;
 
-/// Runs the firmware, for ever. (Inlined: as a call it costs the v1 160 more bytes of stack, for a
+/// Runs the firmware, for ever. (Inlined: as a call it costs the v1 128 more bytes of stack, for a
 /// second copy of the parts.)
 #[inline(always)]
 pub fn run<B: Board, const M: usize, const U: usize>(parts: Parts<B, M, U>) -> ! {

@@ -36,19 +36,16 @@ const fn signed(sign: u32, bits: u64) -> u64 {
     (sign as u64) << 32 | bits
 }
 
-#[inline(always)]
 const fn exponent((upper, _): Words) -> i32 {
     (upper >> UPPER) as i32 & SPECIAL
 }
 
 /// Whether this is the exponent of a normal number.
-#[inline(always)]
 const fn is_normal(exponent: i32) -> bool {
     (exponent as u32).wrapping_sub(1) < SPECIAL as u32 - 1
 }
 
 /// The significand of a normal number: 53 bits.
-#[inline(always)]
 const fn significand((upper, lower): Words) -> Words {
     (upper & (ONE - 1) | ONE, lower)
 }
@@ -59,7 +56,6 @@ const fn magnitude((upper, lower): Words) -> u64 {
 }
 
 /// (On two words: for a `u64` the compiler would emit a call.)
-#[inline(always)]
 const fn is_zero((upper, lower): Words) -> bool {
     upper << 1 | lower == 0
 }
@@ -84,12 +80,12 @@ const fn normalized(number: Words) -> (i32, Words) {
 }
 
 /// A significand moved to the first bit of two words.
-#[inline(always)]
 const fn filled((upper, lower): Words) -> Words {
     (upper << FILL | lower >> (32 - FILL), lower << FILL)
 }
 
 /// Rounds two words, whose first bit is set, to 53 bits and puts sign and exponent in front.
+// Saves 2,000 cycles of an `OUTCOME` of `dp-conse` on the Cortex-M0, and costs 232 bytes.
 #[inline(always)]
 const fn round(sign: u32, mut exponent: i32, mut words: Words) -> u64 {
     if !is_normal(exponent) {
@@ -129,7 +125,6 @@ const fn shifted((upper, lower): Words, places: u32) -> Words {
 }
 
 /// The product of two words: (upper, lower).
-#[inline(always)]
 const fn product(a: u32, b: u32) -> Words {
     let (a1, a0, b1, b0) = (a >> 16, a & 0xffff, b >> 16, b & 0xffff);
     let low = a0.wrapping_mul(b0);
@@ -140,7 +135,6 @@ const fn product(a: u32, b: u32) -> Words {
 }
 
 /// a times b. A power of two, which is often a constant, is quick as the second factor.
-#[inline(always)]
 pub const fn multiply(a: Words, b: Words) -> u64 {
     let sign = (a.0 ^ b.0) & SIGN;
     let (mut ea, mut eb) = (exponent(a), exponent(b));
@@ -179,6 +173,7 @@ pub const fn multiply(a: Words, b: Words) -> u64 {
 }
 
 /// a plus b.
+// Saves 40 bytes.
 #[inline(always)]
 pub const fn add(a: Words, b: Words) -> u64 {
     let (mut ea, mut eb) = (exponent(a), exponent(b));
@@ -239,7 +234,6 @@ const fn reciprocal(d: u32) -> u32 {
 }
 
 /// a divided by b. A power of two, as the weight of a yes/no outcome is, is quick.
-#[inline(always)]
 pub const fn divide(a: Words, b: Words) -> u64 {
     let sign = (a.0 ^ b.0) & SIGN;
     let (mut ea, mut eb) = (exponent(a), exponent(b));

@@ -242,7 +242,6 @@ impl AnyDesign {
         any!(self, |d| of(d))
     }
 
-    #[inline(always)]
     pub fn choose(
         &self,
         feature: &mut AnyFeature,
@@ -252,7 +251,6 @@ impl AnyDesign {
         paired!(self, feature, |d, f| d.choose(f, half, chance))
     }
 
-    #[inline(always)]
     pub fn record(
         &self,
         feature: &mut AnyFeature,

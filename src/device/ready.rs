@@ -62,8 +62,6 @@ where
     }
 
     /// Does the look that is due, if one is, and makes it durable.
-    // Part of every request: on the Cortex-M0 its call costs more than its copies.
-    #[inline(always)]
     pub(super) fn look_if_due(&mut self) -> Result<bool, Refusal<'static>> {
         if !self.state.trial().is_some_and(|trial| trial.look_due()) {
             return Ok(false);

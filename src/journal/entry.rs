@@ -25,20 +25,19 @@ impl Entry {
     const SECRET: u32 = 1 << LONG_BITS;
     const KEY: u32 = 8;
 
-    #[inline(always)]
     pub(super) fn new<P: Parts>(parts: &P, key: u16, words: u32) -> Self {
         let secret = if parts.secret(key).is_some() { Self::SECRET } else { 0 };
         Self(u32::from(key) << Self::KEY | secret | words)
     }
 
     /// The present value of a part.
+    // Saves 40 instructions of an `ASSIGN` on the Cortex-M0.
     #[inline(always)]
     pub(super) fn of<P: Parts>(parts: &P, key: u16) -> Self {
         Self::sized(parts, key, parts.length(key))
     }
 
     /// A value of this length.
-    #[inline(always)]
     pub(super) fn sized<P: Parts>(parts: &P, key: u16, length: usize) -> Self {
         let most = if key < MAX_LONG_KEYS { MAX_PART } else { MAX_SHORT_PART };
         Self::new(parts, key, length.min(most).div_ceil(WORD) as u32)
@@ -53,7 +52,6 @@ impl Entry {
     }
 
     /// Key and length of a descriptor.
-    #[inline(always)]
     pub(super) const fn decode(descriptor: u32) -> (u32, u32) {
         let bits = if descriptor & SHORT == 0 { LONG_BITS } else { SHORT_BITS };
         ((descriptor & !SHORT) >> bits, descriptor & ((1 << bits) - 1))
@@ -97,6 +95,7 @@ pub(super) struct Shape {
 
 impl Shape {
     /// This shape with one part more.
+    // Saves 25 instructions of an `ASSIGN` on the Cortex-M0.
     #[inline(always)]
     pub(super) const fn with(self, entry: Entry) -> Self {
         Self { items: self.items + 1, values: self.values + entry.extent() as u32 }
@@ -108,6 +107,7 @@ impl Shape {
     }
 
     /// Words of the whole record, commit word included.
+    // Saves 11 instructions of an `ASSIGN` on the Cortex-M0.
     #[inline(always)]
     pub(super) const fn words(self) -> u32 {
         self.head() + self.values + 1

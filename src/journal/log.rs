@@ -87,6 +87,7 @@ impl<F: JournalFlash> Journal<F> {
 
     /// Takes note of a record that was written, or not, at the end of the newest page. A page that
     /// failed gets no more records.
+    // Saves 20 instructions of an `ASSIGN` on the Cortex-M0, and 92 bytes.
     #[inline(always)]
     fn note(&mut self, record: &Record, written: bool) {
         if written {

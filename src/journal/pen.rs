@@ -72,6 +72,7 @@ impl<F: JournalFlash> Pen<'_, F> {
     }
 
     /// Adds a word that is summed.
+    // Saves 24 instructions of an `ASSIGN` on the Cortex-M0.
     #[inline(always)]
     fn put(&mut self, word: u32, sum: &mut Sum) -> Result<(), NorFlashErrorKind> {
         sum.add_word(word);
@@ -79,6 +80,7 @@ impl<F: JournalFlash> Pen<'_, F> {
     }
 
     /// Adds a word that is not.
+    // Saves 46 instructions of an `ASSIGN` on the Cortex-M0.
     #[inline(always)]
     fn end(&mut self, word: u32) -> Result<(), NorFlashErrorKind> {
         if let Err(word) = self.words.0.push(word.to_le_bytes()) {

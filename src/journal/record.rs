@@ -50,7 +50,7 @@ impl Record {
         let header = region.word(seq, at)?;
         let (words, items) = counts(header);
         let mut shape = Shape::default();
-        if words > u32::from(limit - at) || words < (Shape { items, ..shape }).words() {
+        if words > u32::from(limit - at) || words < (Shape { items, values: 0 }).words() {
             return Ok(None);
         }
         for index in 0..items {
@@ -181,7 +181,6 @@ impl Record {
     }
 
     /// Second write of the header: this record is committed, it can no longer be a torn one.
-    #[inline(always)]
     pub(super) fn mark<F: JournalFlash>(
         &self,
         region: &mut Region<F>,

@@ -107,7 +107,6 @@ impl Sum {
         Ok(())
     }
 
-    #[inline(always)]
     pub(super) fn value(self) -> u32 {
         !self.crc ^ self.place
     }
@@ -165,6 +164,7 @@ impl<F: JournalFlash> Region<F> {
         if self.pages.is_power_of_two() { seq & (self.pages - 1) } else { seq % self.pages.max(1) }
     }
 
+    // Saves 23 instructions of an `ASSIGN` and 138 of an `OUTCOME` on the Cortex-M0.
     #[inline(always)]
     fn address(&self, seq: u32, at: u16) -> u32 {
         self.slot(seq) * F::ERASE_SIZE as u32 + u32::from(at) * WORD as u32

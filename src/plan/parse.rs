@@ -5,7 +5,7 @@ use core::str::FromStr;
 
 use super::{Close, Design, Parameters, Plan};
 use crate::kits::MAX_KITS;
-use crate::ratio::{NotARatio, Ratio, digits};
+use crate::ratio::{NotARatio, Ratio, digits, split_once};
 
 /// The keys of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl Plan {
     /// The first word that cannot be taken, or a key that is missing.
     pub fn parse(text: &str) -> Result<Self, PlanError> {
         Self::from_pairs(
-            text.split_ascii_whitespace().map(|word| word.split_once('=').unwrap_or((word, ""))),
+            text.split_ascii_whitespace().map(|word| split_once(word, b'=').unwrap_or((word, ""))),
         )
     }
 

@@ -107,7 +107,6 @@ struct Block<'a> {
 
 impl Block<'_> {
     /// Patients of `conse` and `dp-conse`.
-    #[inline(always)]
     fn published<P: AtOnce, C: Chance>(
         &mut self,
         plan: &Plan,
@@ -130,7 +129,6 @@ impl Block<'_> {
 
     /// Patients of `interim` and `uniform`: no coin changes before the next look, so outcomes are
     /// counted first and added to the windows at the end.
-    #[inline(always)]
     fn ledger<P: AtOnce, C: Chance>(
         &mut self,
         design: &LedgerDesign,
@@ -159,7 +157,6 @@ impl Block<'_> {
     /// Takes patients up to the end, or to the end of a batch. `take` plays one patient of a
     /// feature: it returns the arm and whether a batch ended, or nothing if the feature is not
     /// of its design.
-    #[inline(always)]
     fn run<P: AtOnce, C: Chance>(
         &mut self,
         patients: &mut P,

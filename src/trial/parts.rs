@@ -111,7 +111,6 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     }
 
     /// The words of [`Part::Progress`], one by one.
-    #[inline(always)]
     pub(crate) fn progress_words(&self, mut put: impl FnMut(u32)) {
         let Last { arm, tag } = self.last;
         let tagged = u8::from(tag.is_some());

@@ -95,7 +95,11 @@ const ROOMS: [Room; 5] = [
         files: &["src/device/**/*.rs"],
         tests: &["--test=device", "--test=golden_flash", "--test=golden_wire"],
     },
-    Room { name: "journal", files: &["src/journal/**/*.rs"], tests: &["--test=journal"] },
+    Room {
+        name: "journal",
+        files: &["src/journal/**/*.rs"],
+        tests: &["--test=journal", "--test=flash_images"],
+    },
     Room {
         name: "trial",
         files: &["src/trial/**/*.rs"],
@@ -108,8 +112,17 @@ const ROOMS: [Room; 5] = [
     },
 ];
 /// Parts of the names of those tests that take more than a second.
-const SLOW: [&str; 6] =
-    ["blocks_equal", "early_close", "every_part_that", "graded_outcomes", "peeking", "table_of"];
+const SLOW: [&str; 9] = [
+    "blocks_equal",
+    "early_close",
+    "every_part_that",
+    "graded_outcomes",
+    "no_image_makes",
+    "one_flipped_bit",
+    "peeking",
+    "table_of",
+    "two_bits_never",
+];
 /// All tests of the core. They are run only on the changes that the quick ones did not notice.
 const THOROUGH_TESTS: [&str; 16] = [
     "--lib",
@@ -162,10 +175,13 @@ pub fn mutants(words: &[&str]) -> Result<(), String> {
             ["--file", file] if holds(file) => &words[1..],
             _ => continue,
         };
-        let quick = Pass { options: &["--profile=mutants"], tests: room.tests, skipped: &SLOW };
+        let profile = vec!["--profile=mutants".to_owned()];
+        let quick = Pass { options: profile, tests: room.tests, skipped: &SLOW };
         let mut missed = quick.run(&program, room.name, files)?;
         if !missed.is_empty() {
-            let thorough = Pass { options: &["--iterate"], tests: &THOROUGH_TESTS, skipped: &[] };
+            let options = missed.lines().map(|change| format!("--re=^{}$", escaped(change)));
+            let options = options.collect();
+            let thorough = Pass { options, tests: &THOROUGH_TESTS, skipped: &[] };
             missed = thorough.run(&program, room.name, files)?;
         }
         unnoticed += &missed;
@@ -181,9 +197,21 @@ pub fn mutants(words: &[&str]) -> Result<(), String> {
     ))
 }
 
+/// A regular expression that matches this text alone.
+fn escaped(text: &str) -> String {
+    let mut expression = String::new();
+    for character in text.chars() {
+        if "\\.+*?()|[]{}^$".contains(character) {
+            expression.push('\\');
+        }
+        expression.push(character);
+    }
+    expression
+}
+
 /// One run of cargo-mutants.
 struct Pass<'a> {
-    options: &'a [&'a str],
+    options: Vec<String>,
     tests: &'a [&'a str],
     skipped: &'a [&'a str],
 }
@@ -195,7 +223,7 @@ impl Pass<'_> {
         fs::create_dir_all(&output).map_err(|error| format!("{output}: {error}"))?;
         let mut command = Command::new(program);
         command.args(["mutants", "--no-shuffle", "--jobs=2", "--output", &output]);
-        command.args(self.options);
+        command.args(&self.options);
         command.args(files.iter().map(|file| format!("--file={file}")));
         command.args(self.tests.iter().map(|test| format!("--cargo-arg={test}")));
         // The laws of the samplers and the boards take long and are not changed.

@@ -206,12 +206,12 @@ impl Features {
     }
 
     /// One of `features` equally frequent features.
-    #[inline(always)]
     pub fn even(features: u64, word: u32) -> u8 {
         ((u64::from(word) * features) >> 32) as u8
     }
 
     /// The feature of patient number `patient` (from 1).
+    // With `Law::draw` and `Watch::dropped`: 10 % fewer instructions of `simulate --delay`.
     #[inline(always)]
     pub fn draw(&self, patient: u32, word: u32) -> u8 {
         let before = patient.wrapping_sub(1);

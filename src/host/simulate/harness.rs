@@ -109,7 +109,6 @@ impl<const U: usize> Core<U> {
     }
 
     /// Notes what a look has settled.
-    #[inline(always)]
     fn watch(&mut self) {
         if self.trial.looks() != self.looks {
             self.note();
@@ -145,7 +144,6 @@ impl<const U: usize> Core<U> {
 }
 
 impl<const U: usize> Player for Core<U> {
-    #[inline(always)]
     fn assign(&mut self, feature: u8) -> Arm {
         let arm = self.trial.assign(feature, None, &mut self.chance);
         self.watch();
@@ -155,7 +153,6 @@ impl<const U: usize> Player for Core<U> {
         }
     }
 
-    #[inline(always)]
     fn outcome(&mut self, patient: u32, _feature: u8, _arm: Arm, y: Option<u16>) {
         let done = match y {
             Some(y) => self.trial.outcome(patient, y, &mut self.chance),
@@ -193,7 +190,6 @@ impl<const U: usize> Player for Core<U> {
         self.trial.close(&mut self.chance);
     }
 
-    #[inline(always)]
     fn looks(&self) -> u8 {
         self.trial.looks()
     }
@@ -202,7 +198,6 @@ impl<const U: usize> Player for Core<U> {
         self.trial.estimate(feature)
     }
 
-    #[inline(always)]
     fn dropped(&self, feature: u8) -> Option<Arm> {
         self.trial.dropped(feature).or(self.trailing.get(usize::from(feature)).copied().flatten())
     }
@@ -352,7 +347,6 @@ struct Plain<F> {
 }
 
 impl<F: Fn(u32, u32) -> u8> AtOnce for Plain<F> {
-    #[inline(always)]
     fn feature(&mut self, patient: u32) -> u8 {
         let word = self.world.next_u64();
         self.feature = (self.arrivals)(patient, word as u32);
@@ -360,7 +354,6 @@ impl<F: Fn(u32, u32) -> u8> AtOnce for Plain<F> {
         self.feature
     }
 
-    #[inline(always)]
     fn outcome(&mut self, arm: Arm) -> bool {
         let arm = arm.of_mut(&mut self.features[usize::from(self.feature % MAX_FEATURES)]);
         arm.patients += 1;

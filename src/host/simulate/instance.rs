@@ -181,6 +181,7 @@ pub(super) struct Law {
 impl Law {
     /// An outcome from two 32-bit draws. Without a branch: which side an arm is on is as random as
     /// the arm.
+    // With `Features::draw` and `Watch::dropped`: 10 % fewer instructions of `simulate --delay`.
     #[inline(always)]
     pub fn draw(self, [x, up]: [u32; 2]) -> u16 {
         // The product fits 128 bits, and there are at most Y steps.

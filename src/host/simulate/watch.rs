@@ -19,6 +19,7 @@ impl Default for Watch {
 impl Watch {
     /// Looks for the first drop, after `assigned` patients and something that may have dropped an
     /// arm of `feature`.
+    // With `Law::draw` and `Features::draw`: 10 % fewer instructions of `simulate --delay`.
     #[inline(always)]
     pub fn dropped<P: Player>(&mut self, assigned: u32, feature: u8, player: &P) {
         if self.first_drop.is_some() {
