@@ -67,10 +67,18 @@ pub fn miri() -> Result<(), String> {
     tools::miri()?;
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo", "miri", "test", "--lib", "--no-default-features"]);
-    command.args(["--target-dir", "target/miri"]);
+    // The assembly that libm has for square roots cannot be interpreted.
+    command.args(["--features", "libm/force-soft-floats", "--target-dir", "target/miri"]);
     // Too slow in an interpreter: laws of the samplers, millions of products, whole flashes that
-    // are mounted, every split of every request.
-    let slow = ["noise::", "health::", "soft_float::", "stops_the_mount", "another_request"];
+    // are mounted, every split of every request, the numbers of thousands of kits.
+    let slow = [
+        "noise::",
+        "health::",
+        "soft_float::",
+        "stops_the_mount",
+        "another_request",
+        "pieces_whole",
+    ];
     command.arg("--").args(slow.iter().flat_map(|test| ["--skip", test]));
     command.env_remove("CARGO").env_remove("RUSTC").env_remove("RUSTUP_TOOLCHAIN");
     run(&mut command)
