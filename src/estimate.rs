@@ -41,12 +41,6 @@ impl Estimate {
         (end(-1.0), end(1.0))
     }
 
-    /// Whether the interval covers all of [-1, 1], so that the estimate says nothing.
-    #[must_use]
-    pub fn is_worthless(&self) -> bool {
-        self.low() <= -1.0 && self.high() >= 1.0
-    }
-
     /// Effect, low, high in millionths (ends rounded outward) and whole patients: what a report
     /// carries.
     #[must_use]
@@ -71,7 +65,6 @@ mod tests {
         assert_eq!(e.in_millionths(), (250_000, 54_003, 445_997, 12));
         let wide = Estimate::new(0.9, 1.0, -3.0);
         assert_eq!(wide.in_millionths(), (900_000, -1_000_000, 1_000_000, 0));
-        assert!(wide.is_worthless() && !e.is_worthless());
         // Noise can carry an estimate far beyond 1; its interval stays ordered.
         let beyond = Estimate::new(7.0, 1.0, 3.0);
         assert_eq!(beyond.in_millionths(), (1_000_000, 1_000_000, 1_000_000, 3));

@@ -121,7 +121,7 @@ pub fn svg(title: &str, effects: &Effects, arms: Option<&[String; 2]>) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::TrialId;
+    use crate::host::terminal::report::tests::effects;
 
     fn row(estimate: f64, low: f64, high: f64) -> Estimate {
         let name = "<a & b>".to_owned();
@@ -150,23 +150,7 @@ mod tests {
     #[test]
     fn names_cannot_break_the_picture() {
         let rows = vec![row(0.1, 0.0, 0.2)];
-        let trial = TrialId([7; 8]);
-        let svg = svg(
-            "\"<script>\"",
-            &Effects {
-                trial,
-                enrolled: 9,
-                rows,
-                levels: Vec::new(),
-                overall: None,
-                why: "",
-                file: String::new(),
-                plan: None,
-                looks: None,
-                adjusted: None,
-            },
-            None,
-        );
+        let svg = svg("\"<script>\"", &effects(rows), None);
         assert!(svg.contains("&lt;a &amp; b&gt;") && !svg.contains("<script>"));
     }
 }

@@ -75,6 +75,15 @@ pub struct Estimate {
     pub truth: Option<f64>,
 }
 
+impl Estimate {
+    /// Whether the estimate says nothing: the interval holds every possible effect, or noise
+    /// carried it beyond all of them, so that nothing of it is left between -1 and 1.
+    #[must_use]
+    pub fn is_worthless(&self) -> bool {
+        self.low <= -1.0 && self.high >= 1.0 || self.low >= self.high
+    }
+}
+
 /// What a report says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effects {
@@ -171,6 +180,16 @@ impl Effects {
     /// All rows: features, levels of factors, overall.
     pub fn all(&self) -> impl Iterator<Item = &Estimate> {
         self.rows.iter().chain(&self.levels).chain(&self.overall)
+    }
+
+    /// A sentence that names the rows whose estimates say nothing, if there are any.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let names = self.all().filter(|row| row.is_worthless()).map(|row| row.name.as_str());
+        let names = names.collect::<Vec<_>>().join("; ");
+        (!names.is_empty()).then(|| {
+            format!("Too few outcomes for the noise, so that the estimate says nothing: {names}.")
+        })
     }
 
     /// Noisy number of outcomes behind all rows.
@@ -279,6 +298,9 @@ pub fn table(effects: &Effects, trial: Option<&TrialFile>) -> String {
     if rows.is_empty() {
         text.push_str("no feature has an estimate\n");
     }
+    if let Some(warning) = effects.warning() {
+        let _ = writeln!(text, "\n{warning}");
+    }
     if let Some(Adjusted { method, rows }) = &effects.adjusted {
         let _ = writeln!(text, "\n95 % intervals {method}:\n{:<widest$}     low    high", "name");
         for AdjustedRow { name, low, high, says } in rows {
@@ -331,6 +353,7 @@ fn json(effects: &Effects, title: &str, report: &Report, verified: Option<bool>)
         serde_json::json!({
             "feature": row.feature, "name": row.name, "estimate": row.estimate,
             "standard_error": row.standard_error, "low": row.low, "high": row.high, "outcomes": row.outcomes,
+            "worthless": row.is_worthless(),
         })
     };
     let line = serde_json::json!({
@@ -351,8 +374,24 @@ fn json(effects: &Effects, title: &str, report: &Report, verified: Option<bool>)
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// A report of these rows.
+    pub fn effects(rows: Vec<Estimate>) -> Effects {
+        Effects {
+            trial: TrialId([7; 8]),
+            enrolled: 9,
+            rows,
+            levels: Vec::new(),
+            overall: None,
+            why: "",
+            file: String::new(),
+            plan: None,
+            looks: None,
+            adjusted: None,
+        }
+    }
 
     fn row(estimate: f64, standard_error: f64, outcomes: u32) -> Estimate {
         let (low, high) = (estimate - Z95 * standard_error, estimate + Z95 * standard_error);
@@ -369,6 +408,28 @@ mod tests {
         let error = f64::sqrt((0.75_f64 * 0.1).powi(2) + (0.25_f64 * 0.2).powi(2));
         assert!((all.standard_error - error).abs() < 1e-12, "{all:?}");
         assert!((all.high - (0.35 + Z95 * error)).abs() < 1e-12 && all.outcomes == 400);
+    }
+
+    /// Intervals as the device sends them: cut to [-1, 1], rounded outward.
+    #[test]
+    fn worthless_estimates_are_named() {
+        let row = |name: &str, low, high| Estimate {
+            name: name.to_owned(),
+            ..Estimate { low, high, ..row(0.0, 0.1, 5) }
+        };
+        let rows = vec![
+            row("every effect", -1.0, 1.0),
+            row("beyond", 1.0, 1.0),
+            row("wide", -1.0, 0.999_999),
+            row("at the end", 0.9, 1.0),
+        ];
+        let mut effects = effects(rows);
+        let warning = effects.warning().unwrap();
+        assert!(warning.ends_with(" nothing: every effect; beyond."), "{warning}");
+        assert!(table(&effects, None).contains(&warning));
+        effects.rows.drain(..2);
+        assert_eq!(effects.warning(), None);
+        assert!(!table(&effects, None).contains("nothing"));
     }
 
     #[test]

@@ -174,6 +174,7 @@ impl State {
                     "done": "report", "svg": picture::svg(&trial.title, &effects, Some(&arms)),
                     "rows": rows, "enrolled": effects.enrolled, "outcomes": effects.outcomes(),
                     "why": effects.why, "arms": arms, "trial": effects.trial.to_string(),
+                    "warning": effects.warning(),
                 })
             }
             News::List(csv) => json!({ "done": "list", "csv": csv }),

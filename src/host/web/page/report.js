@@ -67,6 +67,7 @@ async function reportView() {
         ),
       ),
     ),
+    answer.warning ? el("p", { class: "bad" }, answer.warning) : null,
     el(
       "p",
       {},
