@@ -332,6 +332,17 @@ fn coverage_with_few_patients() {
     }
 }
 
+/// Intervals of `dp-conse` count the outcomes that came: if they counted all patients of a batch,
+/// coverage would fall to 87 % with two outcomes in five lost.
+#[test]
+fn dp_conse_covers_with_losses() {
+    let plan = "design=dp-conse features=4 patients=4000 epsilon=1";
+    let setting = Setting { lost: [0.4, 0.4], ..Setting::new(plan, RATES) };
+    let found = simulate(&setting, 400, 900);
+    println!("dp-conse, 40 % lost: {:.4} covered", found.covered);
+    assert!(found.covered >= 0.95 - 4.0 * found.share_error(4.0), "{found:?}");
+}
+
 /// At realistic sizes the published designs never drop an arm: their first decision takes 1,535
 /// patients of one feature.
 #[test]

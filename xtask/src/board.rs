@@ -65,9 +65,15 @@ impl Board {
 
     /// The arguments that select this board's firmware.
     pub fn firmware(self, profile: Profile) -> Vec<String> {
+        let binary = ["--bin", "firmware"].map(str::to_owned);
+        self.library(profile).into_iter().chain(binary).collect()
+    }
+
+    /// The arguments that select the library that the firmware is made of.
+    pub fn library(self, profile: Profile) -> Vec<String> {
         let features = format!("{}{}", self.feature(), profile.features());
         let words = ["--profile", profile.name(), "--no-default-features", "--features", &features];
-        words.into_iter().chain(["--bin", "firmware"]).map(str::to_owned).collect()
+        words.map(str::to_owned).to_vec()
     }
 
     /// The chip, as probe-rs calls it.

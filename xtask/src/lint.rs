@@ -27,14 +27,22 @@ pub fn lint() -> Result<(), String> {
     let fuzz = ["--manifest-path", "fuzz/Cargo.toml", "--target-dir", "target/fuzz"];
     run(cargo().arg("clippy").args(fuzz).args(strict))?;
     let compiler = tools::compiler()?;
+    let documented = ["--no-deps", "--document-private-items"];
+    let warnings = ("RUSTDOCFLAGS", "-D warnings");
     for board in Board::ALL {
-        let mut command = compiler.cargo("clippy", board.target());
-        run(command.args(board.firmware(Profile::Release)).args(strict))?;
+        for profile in [Profile::Release, Profile::Test] {
+            let mut command = compiler.cargo("clippy", board.target());
+            run(command.args(board.firmware(profile)).args(strict))?;
+        }
+        let mut doc = compiler.cargo("doc", board.target());
+        doc.args(board.library(Profile::Release)).args(documented);
+        run(doc.env(warnings.0, warnings.1))?;
     }
+    // Logs of the emulated board; the other boards do not have them.
+    let mut command = compiler.cargo("clippy", Board::V1.target());
+    run(command.args(Board::V1.firmware(Profile::Logging)).args(strict))?;
     let mut doc = cargo();
-    doc.args(["doc", "--no-deps", "--workspace", "--document-private-items"]);
-    doc.env("RUSTDOCFLAGS", "-D warnings");
-    run(&mut doc)?;
+    run(doc.args(["doc", "--workspace"]).args(documented).env(warnings.0, warnings.1))?;
     other_systems()?;
     oldest_compiler()
 }
@@ -48,18 +56,29 @@ fn other_systems() -> Result<(), String> {
     Ok(())
 }
 
-/// Compiles everything with the `rust-version` of Cargo.toml.
+/// Compiles the program, the build tool, all tests and the boards' firmware with the `rust-version`
+/// of Cargo.toml.
 fn oldest_compiler() -> Result<(), String> {
     let version = rust_version(&read(Path::new("Cargo.toml"))?)?;
     say(&format!("Cargo.toml promises Rust {version}; compiling with it"));
     tools::toolchain(&version)?;
-    let mut command = Command::new("rustup");
-    // A directory of its own: artefacts of another compiler would be thrown away at every change.
-    command.args(["run", &version, "cargo", "check", "--locked", "--all-targets"]);
-    command.args(["--target-dir", "target/oldest"]);
-    // Set by the cargo that runs this, and would choose its compiler again.
-    command.env_remove("CARGO").env_remove("RUSTC").env_remove("RUSTUP_TOOLCHAIN");
-    run(&mut command)
+    tools::targets_of(&version)?;
+    let check = || {
+        let mut command = Command::new("rustup");
+        command.args(["run", &version, "cargo", "check", "--locked"]);
+        // A directory of its own: artefacts of another compiler would be thrown away at every
+        // change.
+        command.args(["--target-dir", "target/oldest"]);
+        // Set by the cargo that runs this, and would choose its compiler again.
+        command.env_remove("CARGO").env_remove("RUSTC").env_remove("RUSTUP_TOOLCHAIN");
+        command
+    };
+    run(check().args(["--workspace", "--all-targets", "--features", TESTED]))?;
+    for board in Board::ALL {
+        let firmware = board.firmware(Profile::Release);
+        run(check().args(["--target", board.target()]).args(firmware))?;
+    }
+    Ok(())
 }
 
 /// The `rust-version` of a manifest, with all three numbers.

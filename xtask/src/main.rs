@@ -129,7 +129,7 @@ const TASKS: [Task; 18] = [
     Task {
         name: "mutants",
         options: "[--room NAME|--file FILE]",
-        help: "change the core in many small ways; print the changes that no test notices (hours)",
+        help: "change design, device, journal, trial and wire; print changes no test notices (hours)",
         run: search::mutants,
     },
     Task {

@@ -274,6 +274,18 @@ pub fn toolchain(version: &str) -> Result<(), String> {
     }
 }
 
+/// The targets of the boards for another toolchain.
+pub fn targets_of(version: &str) -> Result<(), String> {
+    let mut rustup = Command::new("rustup");
+    rustup.args(["target", "add", "--toolchain", version]);
+    rustup.args(Board::ALL.map(Board::target));
+    if within(&mut rustup, TOOLCHAIN_LIMIT) {
+        Ok(())
+    } else {
+        Err(format!("the boards' targets of Rust {version} could not be had from rustup"))
+    }
+}
+
 /// The spelling checker, from crates.io; its settings are in Cargo.toml.
 pub fn typos() -> Result<PathBuf, String> {
     crate_tool("typos-cli", TYPOS_VERSION, "typos")
