@@ -333,7 +333,7 @@ fn coverage_with_few_patients() {
 }
 
 /// Intervals of `dp-conse` count the outcomes that came: if they counted all patients of a batch,
-/// coverage would fall to 87 % with two outcomes in five lost.
+/// coverage would fall to 90 % with two outcomes in five lost.
 #[test]
 fn dp_conse_covers_with_losses() {
     let plan = "design=dp-conse features=4 patients=4000 epsilon=1";
