@@ -28,21 +28,23 @@ pub fn lint() -> Result<(), String> {
     run(cargo().arg("clippy").args(fuzz).args(strict))?;
     let compiler = tools::compiler()?;
     let documented = ["--no-deps", "--document-private-items"];
-    let warnings = ("RUSTDOCFLAGS", "-D warnings");
+    let strict_doc = |doc: &mut Command, more: &str| {
+        run(doc.args(documented).env("RUSTDOCFLAGS", format!("-D warnings{more}")))
+    };
     for board in Board::ALL {
         for profile in [Profile::Release, Profile::Test] {
             let mut command = compiler.cargo("clippy", board.target());
             run(command.args(board.firmware(profile)).args(strict))?;
         }
         let mut doc = compiler.cargo("doc", board.target());
-        doc.args(board.library(Profile::Release)).args(documented);
-        run(doc.env(warnings.0, warnings.1))?;
+        doc.args(board.library(Profile::Release));
+        // Headers link to parts of the host and of the testkit, which a board does not have.
+        strict_doc(&mut doc, " -A rustdoc::broken_intra_doc_links")?;
     }
     // Logs of the emulated board; the other boards do not have them.
     let mut command = compiler.cargo("clippy", Board::V1.target());
     run(command.args(Board::V1.firmware(Profile::Logging)).args(strict))?;
-    let mut doc = cargo();
-    run(doc.args(["doc", "--workspace"]).args(documented).env(warnings.0, warnings.1))?;
+    strict_doc(cargo().args(["doc", "--workspace"]), "")?;
     other_systems()?;
     oldest_compiler()
 }
