@@ -17,8 +17,9 @@ use equipoise::chance::{Chance, Sampler};
 use equipoise::host::audit::enumerator::Enumerator;
 use equipoise::host::audit::exact::{self, Small, View};
 use equipoise::host::audit::families::families;
-use equipoise::host::audit::finding::Verdict;
+use equipoise::host::audit::finding::{Method, Verdict};
 use equipoise::host::audit::structured::{self, Seen};
+use equipoise::host::audit::{Methods, findings_of};
 use equipoise::plan::{Design, Plan};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -45,8 +46,9 @@ fn ledger_designs_lose_epsilon_and_no_more() {
     }
 }
 
+/// The published design exceeds its claim in a small trial that is walked as a whole.
 #[test]
-fn the_published_design_exceeds_its_claim_in_a_whole_small_trial() {
+fn dp_conse_exceeds_claim_in_small_trial() {
     let family = &families(Design::DpConse)[0];
     let finding = family.finding();
     assert_eq!(finding.verdict, Verdict::Exceeded);
@@ -57,6 +59,7 @@ fn the_published_design_exceeds_its_claim_in_a_whole_small_trial() {
 
 // ---- the enumerator ----
 
+/// The laws of a family sum to 1, but for the tails left out.
 #[test]
 fn laws_sum_to_one_but_for_the_tails_left_out() {
     for design in [Design::Interim, Design::Uniform, Design::DpConse] {
@@ -117,8 +120,9 @@ fn enumerated(plan: Plan) -> HashMap<Vec<i64>, f64> {
     law
 }
 
+/// The enumerated law of a whole trial is that of a million sampled ones.
 #[test]
-fn the_enumerated_law_of_a_whole_trial_is_that_of_a_million_sampled_ones() {
+fn enumerated_law_matches_samples() {
     const RUNS: u32 = 1_000_000;
     for (seed, text) in [
         (1, "design=dp-conse features=1 patients=6 epsilon=4 alpha=0"),
@@ -172,8 +176,9 @@ fn near(found: f64, expected: f64, within: f64) {
     assert!((found - expected).abs() <= within, "found {found}, expected {expected}");
 }
 
+/// At small epsilon the end of a batch alone loses more than `dp-conse` claims.
 #[test]
-fn the_end_of_a_batch_gives_a_patient_away_at_small_epsilon() {
+fn batch_end_reveals_a_patient() {
     for epsilon in [0.1, 0.4, 1.0] {
         let loss = structured::boundary(10_000, epsilon).epsilon;
         near(loss, (1.0 + (epsilon / 2.0).exp() / 2.0).ln(), 1e-6);
@@ -183,6 +188,7 @@ fn the_end_of_a_batch_gives_a_patient_away_at_small_epsilon() {
     assert_eq!(structured::boundary(10_000, 1.0).delta, 0.0);
 }
 
+/// Ten lengths drawn around one T_min lose 5 epsilon, and still do through later arms alone.
 #[test]
 fn ten_trial_lengths_lose_five_epsilon() {
     for loss in structured::trial_lengths(10, 1.0, 30, Seen::Lengths, None) {
@@ -204,8 +210,9 @@ fn ten_trial_lengths_lose_five_epsilon() {
     near(falls.delta, 0.1998, 0.0002);
 }
 
+/// A patient who is moved to another feature loses 2 epsilon through noisy means.
 #[test]
-fn a_patient_moved_to_another_feature_loses_two_epsilon_through_noisy_means() {
+fn moved_patient_loses_two_epsilon() {
     for epsilon in [0.5, 1.0, 2.0] {
         near(structured::moved_patient(epsilon, Seen::Means).epsilon, 2.0 * epsilon, 1e-9);
     }
@@ -214,8 +221,9 @@ fn a_patient_moved_to_another_feature_loses_two_epsilon_through_noisy_means() {
     near(structured::published_drops(1.0), 0.0450, 0.0001);
 }
 
+/// The whole ledger of `interim` loses exactly epsilon, at any size, scale and epsilon.
 #[test]
-fn the_whole_ledger_of_interim_loses_exactly_epsilon_at_any_size() {
+fn ledger_loses_exactly_epsilon() {
     for (scale, y, other) in
         [(1, 1, 0), (1, 1, 1), (2, 1, 1), (7, 3, 5), (10, 10, 0), (101, 40, 70)]
     {
@@ -229,8 +237,28 @@ fn the_whole_ledger_of_interim_loses_exactly_epsilon_at_any_size() {
 
 // ---- the command ----
 
+/// What the command runs for a design holds rows of every method that was asked for, and no other.
 #[test]
-fn the_command_fails_where_a_claim_that_was_asked_for_is_exceeded() {
+fn findings_hold_every_method_asked_for() {
+    let found = |methods| {
+        let findings = findings_of(methods, Some(Design::Uniform));
+        assert!(findings.iter().all(|row| row.verdict == Verdict::Holds), "{findings:?}");
+        let kinds = [Method::Noise, Method::Exact, Method::Pairs, Method::BlackBox];
+        let count = |kind: Method| findings.iter().filter(|row| row.method == kind).count();
+        let counts = kinds.map(count);
+        assert_eq!(counts.iter().sum::<usize>(), findings.len(), "{findings:?}");
+        counts
+    };
+    let exact = Methods { exact: Some(2), structured: false, black_box: None };
+    assert_eq!(found(exact), [1, 3, 3, 0]);
+    let black_box = Methods { exact: None, structured: false, black_box: Some(100) };
+    assert_eq!(found(black_box), [0, 0, 0, 1]);
+}
+
+/// The command fails where the design that is named exceeds its claim, and not for the published
+/// one among all.
+#[test]
+fn audit_fails_for_the_named_design() {
     let audit = |args: &[&str]| {
         let output =
             Command::new(env!("CARGO_BIN_EXE_equipoise")).arg("audit").args(args).output().unwrap();

@@ -1,5 +1,5 @@
 //! Replies that leak on purpose, and whether the audit notices: exactly on one small trial, and by
-//! pairs of larger ones.
+//! pairs of larger ones. (The black box: `over_the_line.rs`.)
 
 use equipoise::design::Arm;
 use equipoise::host::audit::desk::{Desk, Leak, Steady};
@@ -31,7 +31,7 @@ fn counter<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, repl
 }
 
 /// The parity of a raw cell in the status, without any of the cell's size.
-fn parity<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
+pub fn parity<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
     if line == "STATUS" {
         *reply += if raw_successes(trial) & 1 == 1 { " " } else { "" };
     }
@@ -48,6 +48,26 @@ fn budget<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply
 fn repeat<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
     if line.starts_with("LOST") && raw_successes(trial) & 1 == 1 {
         *reply = "ERR outcome\n".to_owned();
+    }
+}
+
+/// A repeated `ASSIGN` is refused where the raw cells say so.
+fn again<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
+    let repeated = line == format!("ASSIGN {0} 0 {0:08x}", trial.assigned());
+    if repeated && trial.unresolved() == 0 && raw_successes(trial) & 1 == 1 {
+        *reply = "ERR order\n".to_owned();
+    }
+}
+
+/// The refusal of a request with this verb ends with a space where the raw cells say so.
+fn refused<const M: usize, const U: usize>(
+    verb: &str,
+    trial: &Trial<M, U>,
+    line: &str,
+    reply: &mut String,
+) {
+    if line.starts_with(verb) && reply.starts_with("ERR") && raw_successes(trial) & 1 == 1 {
+        *reply += " ";
     }
 }
 
@@ -79,14 +99,19 @@ fn steered<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, repl
     }
 }
 
+/// A leak into one kind of reply, whichever it is, makes the loss infinite.
 #[test]
 fn leaks_into_replies_are_caught() {
-    let leaks: [(&str, Leak<3, 4>); 5] = [
+    let leaks: [(&str, Leak<3, 4>); 9] = [
         ("counter", counter),
         ("parity", parity),
         ("budget", budget),
         ("repeat", repeat),
         ("refusal", refusal),
+        ("again", again),
+        ("replacement", |trial, line, reply| refused("REPLACE", trial, line, reply)),
+        ("close", |trial, line, reply| refused("CLOSE", trial, line, reply)),
+        ("nonsense", |trial, line, reply| refused("NONSENSE", trial, line, reply)),
     ];
     for (name, leak) in leaks {
         let loss = judged(&Leaking(leak));

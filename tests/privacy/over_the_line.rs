@@ -12,6 +12,8 @@ use equipoise::host::audit::pairs::{self, Passed};
 use equipoise::noise::Laplace;
 use equipoise::plan::Design;
 
+use super::leaks::parity;
+
 /// A chance without noise, with the answer of the next coin.
 struct Quiet(bool);
 
@@ -122,11 +124,25 @@ fn black_box_sees_noise_that_is_too_small() {
     let finding = experiment(Design::Interim).finding(6000);
     assert_eq!(finding.verdict, Verdict::Holds, "{finding:?}");
     assert!(finding.epsilon > 0.3, "blind: {finding:?}");
-    let halved = experiment(Design::Interim).finding_of::<Halved>(6000);
+    let halved = experiment(Design::Interim).finding_of::<Halved>(6000, None);
     assert_eq!(halved.verdict, Verdict::Exceeded, "{halved:?}");
     assert!(halved.epsilon > 1.2 && halved.delta > 0.01, "{halved:?}");
     let uniform = experiment(Design::Uniform).finding(2000);
     assert_eq!(uniform.verdict, Verdict::Holds, "{uniform:?}");
+}
+
+/// One bit of a raw cell in `STATUS` is noticed in a few runs; without it as few say nothing.
+#[test]
+fn black_box_sees_a_reply_that_leaks() {
+    for design in [Design::Interim, Design::Uniform] {
+        let leaking = experiment(design).finding_of::<Generator>(10, Some(parity));
+        assert_eq!(leaking.verdict, Verdict::Exceeded, "{leaking:?}");
+        assert!(leaking.epsilon.is_infinite(), "{leaking:?}");
+    }
+    for design in [Design::Interim, Design::Uniform, Design::DpConse] {
+        let sound = experiment(design).finding(10);
+        assert_eq!(sound.verdict, Verdict::Holds, "{sound:?}");
+    }
 }
 
 /// The published design exceeds its claim on its own device.

@@ -7,6 +7,15 @@
 //! every set of categories from some number up, the Clopper-Pearson bounds of its probability in
 //! both trials bound epsilon and delta from below.
 //!
+//! # Replies that may not vary
+//! Arms and reports are random, and the categories are made of them. All other replies depend on
+//! public counts alone: those to outcomes, to the close, and to what anybody may ask
+//! ([`Desk::probe`], without a report), which is asked after every patient whose number is a
+//! multiple of [`PROBED`] and before the close, but never with t as the last patient. Without what
+//! is random by design ([`public`]) they are the same in every run of both trials. So they are
+//! compared with those of a reference run, and if any byte differs, a reply depends on a patient or
+//! on chance: nothing bounds the loss then, and it counts as infinite.
+//!
 //! # The attack on `interim` and `uniform`
 //! [`residue`] plays the adversary who knows everything about the others. They have been recorded,
 //! and a close has read one window of fair coins. Its row gives the effect E1/N1 - E0/N0 to a
@@ -25,7 +34,7 @@
 use crate::prelude::*;
 use rayon::prelude::*;
 
-use super::desk::{Desk, arm_of};
+use super::desk::{Desk, Leak, arm_of};
 use super::finding::{Finding, Method, claim};
 use super::loss::Loss;
 use crate::design::Arm;
@@ -37,6 +46,9 @@ use crate::plan::Plan;
 pub const FALSE_ALARMS: f64 = 1e-6;
 /// Pages of flash of a device.
 const PAGES: usize = 32;
+/// After every patient whose number is a multiple of this, a device is asked all that anybody may
+/// ask.
+const PROBED: u32 = 8;
 /// Residues are sought up to this size: noise beyond it has a probability below 1/400 a cell at
 /// epsilon 1.
 const FARTHEST: i64 = 12;
@@ -64,6 +76,31 @@ pub struct Seen {
     pub others: [i64; 4],
     /// The rows of the report: estimate in millionths, outcomes.
     pub rows: Vec<(i64, i64)>,
+    /// Replies that are the same in every run of both trials.
+    pub transcript: String,
+}
+
+/// The fault of a device under the black box.
+pub type BlackBoxLeak = Leak<10, 8>;
+
+/// Replies without what is random by design: the id of the trial and the checksum over it, and the
+/// arm in the reply that was `given` to the last patient, if it comes again just as it was.
+fn public(replies: &str, given: &str) -> String {
+    let mut kept = String::new();
+    for line in replies.split_inclusive('\n') {
+        if line == given {
+            kept += "the same arm\n";
+        } else if let Some((before, named)) = line.split_once("trial=") {
+            let after = named.find(' ').map_or("", |end| &named[end..]);
+            let (text, checksum) = after.rsplit_once('*').unwrap_or((after, ""));
+            kept += before;
+            kept += text;
+            kept += checksum.get(4..).unwrap_or("");
+        } else {
+            kept += line;
+        }
+    }
+    kept
 }
 
 /// The rows of a report.
@@ -154,16 +191,20 @@ impl Experiment {
     /// Runs both trials so many times, on fixed seeds, and compares the bounds with the claim.
     #[must_use]
     pub fn finding(&self, runs: u32) -> Finding {
-        self.finding_of::<Generator>(runs)
+        self.finding_of::<Generator>(runs, None)
     }
 
-    /// The same for devices with another generator.
+    /// The same for devices with another generator, or with replies that leak.
     #[must_use]
-    pub fn finding_of<G: Seeded>(&self, runs: u32) -> Finding {
-        let counts = [0, 1].map(|trial| self.count::<G>(trial, runs));
+    pub fn finding_of<G: Seeded>(&self, runs: u32, leak: Option<BlackBoxLeak>) -> Finding {
+        let reference = self.run::<G>(0, 0, leak).transcript;
+        let counts = [0, 1].map(|trial| self.count::<G>(trial, runs, leak, &reference));
         let claimed = claim(&self.plan);
         let (epsilon, delta) = claimed.map_or((0.0, 0.0), |claim| (claim.epsilon, claim.delta));
-        let found = bounds(&counts, runs, epsilon, delta);
+        let found = match counts {
+            [Some(first), Some(second)] => bounds(&[first, second], runs, epsilon, delta),
+            _ => Loss { epsilon: f64::INFINITY, delta: 1.0 },
+        };
         let instance = format!(
             "M={} n={} eps={}, {}; {runs} runs a trial",
             self.plan.features(),
@@ -174,40 +215,60 @@ impl Experiment {
         Finding::new(self.plan.design(), Method::BlackBox, instance, claimed, found)
     }
 
-    /// How often each category came up.
-    fn count<G: Seeded>(&self, trial: usize, runs: u32) -> Vec<u32> {
+    /// How often each category came up; `None` if a run has another transcript than the reference.
+    fn count<G: Seeded>(
+        &self,
+        trial: usize,
+        runs: u32,
+        leak: Option<BlackBoxLeak>,
+        reference: &str,
+    ) -> Option<Vec<u32>> {
         let seed = |run: u32| u64::from(run) << 1 | trial as u64;
         let sum = |mut a: Vec<u32>, b: Vec<u32>| {
             a.resize(a.len().max(b.len()), 0);
             a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-            a
+            Some(a)
         };
         let one = |mut counts: Vec<u32>, run| {
-            let category = (self.category)(&self.run::<G>(trial, seed(run)));
+            let seen = self.run::<G>(trial, seed(run), leak);
+            if seen.transcript != reference {
+                return None;
+            }
+            let category = (self.category)(&seen);
             counts.resize(counts.len().max(category + 1), 0);
             counts[category] += 1;
-            counts
+            Some(counts)
         };
-        (0..runs).into_par_iter().fold(Vec::new, one).reduce(Vec::new, sum)
+        (0..runs).into_par_iter().try_fold(Vec::new, one).try_reduce(Vec::new, sum)
     }
 
     /// What one device shows of one trial.
-    fn run<G: Seeded>(&self, trial: usize, seed: u64) -> Seen {
+    fn run<G: Seeded>(&self, trial: usize, seed: u64, leak: Option<BlackBoxLeak>) -> Seen {
         let entropy = Repeatable::new(seed);
-        let mut desk = Desk::<10, 8, Repeatable, G>::new(&self.plan, entropy, PAGES, None)
+        let mut desk = Desk::<10, 8, Repeatable, G>::new(&self.plan, entropy, PAGES, leak)
             .unwrap_or_else(|refused| {
                 panic!("the device refuses the plan of the audit: {refused}")
             });
         let mut seen = Seen::default();
-        for (k, (feature, y)) in self.trials[trial].iter().enumerate() {
-            let arm = arm_of(&desk.ask(&format!("ASSIGN {} {feature} {k:08x}", k + 1)));
-            desk.ask(&format!("OUTCOME {} {y}", k + 1));
-            if k != self.open {
-                let cell = usize::from(*y == 0) + if arm == Some(Arm::One) { 2 } else { 0 };
-                seen.others[cell] += 1;
+        let mut given = String::new();
+        for (patient, (feature, y)) in (1..).zip(&self.trials[trial]) {
+            let is_open = patient == self.open as u32 + 1;
+            if is_open {
+                desk.hide(patient);
+            }
+            given = desk.assign(patient, (*feature).into());
+            seen.transcript += &desk.ask(&format!("OUTCOME {patient} {y}"));
+            if is_open {
+                continue;
+            }
+            let one = arm_of(&given) == Some(Arm::One);
+            seen.others[usize::from(*y == 0) + if one { 2 } else { 0 }] += 1;
+            if patient.is_multiple_of(PROBED) {
+                seen.transcript += &public(&desk.probe(false), &given);
             }
         }
-        desk.order("CLOSE");
+        seen.transcript += &public(&desk.probe(false), &given);
+        seen.transcript += &desk.order("CLOSE");
         seen.rows = rows(&desk.ask("REPORT"));
         seen
     }
@@ -273,6 +334,16 @@ fn at_least(count: u32, runs: u32, p: f64) -> f64 {
 mod tests {
     use super::*;
 
+    /// Ids, the checksums over them and a repeated arm go; any other byte stays, to the last space.
+    #[test]
+    fn public_part_keeps_every_other_byte() {
+        let given = "ARM 8 1*0000\n";
+        let seen = "STATUS trial=12ab file=7 n=60*BEEF\n OK*1234\nARM 8 1*0000\nARM 8 0*0000\n";
+        let expected = "STATUS  file=7 n=60\n OK*1234\nthe same arm\nARM 8 0*0000\n";
+        assert_eq!(public(seen, given), expected);
+    }
+
+    /// The bound is the probability at which the tail has the error.
     #[test]
     fn a_lower_bound_is_where_the_tail_has_the_error() {
         // 10 of 10 at error 5 %: p^10 = 0.05.
@@ -283,8 +354,9 @@ mod tests {
         assert!((at_least(500_100, 1_000_000, 0.5) - 0.421).abs() < 0.001);
     }
 
+    /// Equal counts show no loss, and counts without a common category show much.
     #[test]
-    fn equal_counts_show_no_loss_and_disjoint_ones_show_much() {
+    fn bounds_of_equal_and_disjoint_counts() {
         let same = bounds(&[vec![500, 500], vec![500, 500]], 1000, 1.0, 0.0);
         assert!(same.epsilon <= 0.0 && same.delta <= 0.0, "{same:?}");
         let apart = bounds(&[vec![1000, 0], vec![0, 1000]], 1000, 1.0, 0.0);

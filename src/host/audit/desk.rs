@@ -6,7 +6,9 @@
 //! an enumerator, or a script. Names, nonces and seeds are no part of that; a tape gives zeros.
 //!
 //! [`Desk::probe`] asks for everything that anybody may ask at any time, so that every kind of
-//! reply is part of what is seen: also refusals, and answers to requests sent twice.
+//! reply is part of what is seen: also refusals, and answers to requests sent twice. The arm of
+//! patient t is no part of what is seen, so a desk is told who t is ([`Desk::hide`]) and never
+//! repeats t's request.
 //!
 //! A [`Leak`] stands for a device that is broken on purpose: it changes replies with the state of
 //! the trial at hand.
@@ -168,6 +170,8 @@ pub type Leak<const M: usize, const U: usize> = fn(&Trial<M, U>, &str, &mut Stri
 pub struct Desk<const M: usize, const U: usize, E = Steady, G = Tape> {
     device: Device<Box<DeviceState<M, U>>, Flash, E, G>,
     leak: Option<Leak<M, U>>,
+    /// Patient t.
+    hidden: Option<u32>,
 }
 
 impl<const M: usize, const U: usize, E, G> core::fmt::Debug for Desk<M, U, E, G> {
@@ -190,7 +194,7 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
     ) -> Result<Self, String> {
         let flash = Flash(Arc::new(StrictFlash::new(pages, 0xFF)));
         let device = Device::new(Box::new(DeviceState::BLANK), flash, entropy, None);
-        let mut desk = Self { device, leak };
+        let mut desk = Self { device, leak, hidden: None };
         desk.ask(&format!("KEY {}", Hex(&KEY)));
         let planned = desk.order(&format!("PLAN {plan}"));
         if planned.starts_with("OK") { Ok(desk) } else { Err(planned) }
@@ -230,7 +234,18 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
         order(KEY, command, |line| self.ask(line))
     }
 
-    /// All replies to requests that anybody may send at any time, with or without a report.
+    /// Asks for the next patient; all replies. The tag is the patient's number, which is never 0.
+    pub fn assign(&mut self, patient: u32, feature: u32) -> String {
+        self.ask(&format!("ASSIGN {patient} {feature} {patient:08x}"))
+    }
+
+    /// This patient is t: [`Self::probe`] does not ask for the arm.
+    pub const fn hide(&mut self, patient: u32) {
+        self.hidden = Some(patient);
+    }
+
+    /// All replies to requests that anybody may send at any time, with or without a report. None of
+    /// them changes anything: `CLOSE` without a proof guesses no key, so it is not counted either.
     pub fn probe(&mut self, report: bool) -> String {
         let (assigned, scale) = (self.trial().assigned(), self.trial().plan().scale());
         let mut replies = self.ask("HELLO") + &self.ask("STATUS");
@@ -239,7 +254,12 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
         }
         replies += &self.ask(&format!("OUTCOME {assigned} {}", u32::from(scale) + 1));
         replies += &self.ask(&format!("ASSIGN {assigned} 0 00000000"));
-        replies + &self.ask(&format!("ASSIGN {} 255 00000000", assigned + 1))
+        replies += &self.ask(&format!("ASSIGN {} 255 00000000", assigned + 1));
+        if self.hidden != Some(assigned) {
+            replies += &self.assign(assigned, 0);
+        }
+        replies += &self.ask(&format!("REPLACE {assigned} 1"));
+        replies + &self.ask("CLOSE") + &self.ask("NONSENSE")
     }
 
     /// All replies to a second outcome and a late loss of a patient who is resolved already.

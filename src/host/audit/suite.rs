@@ -25,16 +25,15 @@ pub fn noise(design: Design) -> Vec<Plan> {
     plans.iter().map(plan).collect()
 }
 
-/// Pairs of trials that are run for a design at each of these epsilons.
-pub const PAIRS: (u32, [&str; 3]) = (400, ["1/5", "1", "8"]);
+/// Pairs of trials that the command runs for a design at each epsilon.
+pub const PAIRS: u32 = 400;
 
-/// The likelihood ratios of pairs of trials of a design.
+/// The likelihood ratios of pairs of trials of a design, so many at each epsilon.
 #[must_use]
-pub fn pairs(design: Design) -> Vec<Finding> {
-    let (count, epsilons) = PAIRS;
+pub fn pairs(design: Design, count: u32) -> Vec<Finding> {
     match design {
         Design::Interim | Design::Uniform => {
-            epsilons.map(|epsilon| pairs::finding(design, epsilon, count)).into()
+            ["1/5", "1", "8"].map(|epsilon| pairs::finding(design, epsilon, count)).into()
         }
         Design::Conse | Design::DpConse => vec![],
     }

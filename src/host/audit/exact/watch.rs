@@ -33,7 +33,10 @@ fn watch(view: View, desk: &mut SmallDesk, act: Act, seen: &mut Sight) -> Option
     match act {
         Act::Assign(feature, visible) => {
             let patient = desk.trial().assigned() + 1;
-            let replies = desk.ask(&format!("ASSIGN {patient} {feature} {patient:08x}"));
+            if !visible {
+                desk.hide(patient);
+            }
+            let replies = desk.assign(patient, feature.into());
             arm = arm_of(&replies);
             // Of t's own reply only the verb is seen, not the arm.
             *seen += if visible || arm.is_none() { &replies } else { "ARM" };

@@ -146,11 +146,9 @@ impl<'a> Steps<'a> {
         let features = u32::from(self.pair.plan.features());
         let (word, other) = (self.people.next_u32(), self.people.next_u32());
         let feature = if word.is_multiple_of(self.pair.rare) { other % features } else { 0 };
-        let request = |feature| format!("ASSIGN {patient} {feature} {patient:08x}");
         if patient != self.pair.open {
-            let line = request(feature);
             let none = [vec![], vec![]];
-            let [first, second] = self.both(none, None, |_, desk| desk.ask(&line))?;
+            let [first, second] = self.both(none, None, |_, desk| desk.assign(patient, feature))?;
             same(first == second)?;
             self.probe(patient)?;
             return Ok(Place { feature: feature as usize, arm: arm_of(&first) });
@@ -169,8 +167,10 @@ impl<'a> Steps<'a> {
         if records[0].patient.feature != records[1].patient.feature {
             self.passed.push(Passed::OtherFeature);
         }
-        let lines = records.map(|record| request(record.patient.feature.into()));
-        let seen = self.both([vec![], vec![]], Some(heads), |side, desk| desk.ask(&lines[side]))?;
+        let seen = self.both([vec![], vec![]], Some(heads), |side, desk| {
+            desk.hide(patient);
+            desk.assign(patient, records[side].patient.feature.into())
+        })?;
         same(seen.iter().all(|reply| arm_of(reply).is_some()))?;
         self.probe(patient)?;
         Ok(Place::default())
