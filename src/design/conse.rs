@@ -20,7 +20,7 @@
 //! Means are compared in f64. IEEE division, multiplication and addition give the same bits on the
 //! board (in software) and on a host, and so do libm's logarithms and powers.
 
-use super::{AnyFeature, Arm, Choice, Design, Half, Look, arm_byte, arm_from_byte};
+use super::{AnyFeature, Arm, Choice, Design, Half, Look, arm_byte, arm_from_byte, published};
 use crate::chance::Chance;
 use crate::codec::{Reader, Writer};
 use crate::estimate::Estimate;
@@ -28,7 +28,7 @@ use crate::plan::Plan;
 
 pub use super::steps::{Conse, Epoch, Steps};
 
-/// Bytes of a tally: sums, counts, settled, resolved.
+/// Bytes of a tally: sums, counts, seen but for who waits, resolved.
 pub(crate) const TALLY: usize = 2 * 8 + 2 * 4 + 4 + 4;
 /// Bytes of a ledger: epoch, dropped, estimated, length, estimate, counted.
 pub(crate) const LEDGER: usize = 3 + 4 + 8 + 4;
@@ -255,13 +255,10 @@ impl Feature {
     /// Patients who wait are not in it: they are in the table of waiting patients, so that
     /// assigning one need not rewrite the tally.
     pub fn encode_tally(&self, waiting: u32, out: &mut [u8]) {
-        let settled = self.seen.saturating_sub(waiting);
+        let seen = self.seen.saturating_sub(waiting);
         let mut out = Writer(out);
         self.sums.iter().for_each(|sum| out.put(&sum.to_le_bytes()));
-        self.counts
-            .iter()
-            .chain([&settled, &self.resolved])
-            .for_each(|n| out.put(&n.to_le_bytes()));
+        self.counts.iter().chain([&seen, &self.resolved]).for_each(|n| out.put(&n.to_le_bytes()));
     }
 
     pub fn decode_tally(&mut self, bytes: &[u8]) -> Option<()> {
@@ -322,8 +319,9 @@ impl<S: Steps> Design for S {
     /// feature (Algorithm 1, lines 17-20).
     fn look(&self, features: &mut [AnyFeature], plan: &Plan, _: &Look, chance: &mut impl Chance) {
         let floor = libm::log(f64::from(plan.patients())) / self.epsilon();
-        let least = each(features).map(|feature| feature.wish(plan)).fold(f64::INFINITY, f64::min);
-        for feature in each(features) {
+        let least =
+            published(features).map(|feature| feature.wish(plan)).fold(f64::INFINITY, f64::min);
+        for feature in published(features) {
             feature.turn(f64::max(floor, least), self, chance);
         }
     }
@@ -334,6 +332,10 @@ impl<S: Steps> Design for S {
 
     fn estimate(&self, feature: &Feature, plan: &Plan) -> Option<Estimate> {
         feature.estimate(plan, self)
+    }
+
+    fn count_waiting(&self, feature: &mut Feature, waiting: u32) {
+        feature.count_waiting(waiting);
     }
 
     fn tally_bytes(&self) -> usize {
@@ -359,12 +361,4 @@ impl<S: Steps> Design for S {
     fn decode_ledger(&self, feature: &mut Feature, bytes: &[u8]) -> Option<()> {
         feature.decode_ledger(bytes)
     }
-}
-
-/// The features of a trial of these designs.
-fn each(features: &mut [AnyFeature]) -> impl Iterator<Item = &mut Feature> {
-    features.iter_mut().filter_map(|feature| match feature {
-        AnyFeature::Published(feature) => Some(feature),
-        AnyFeature::Ledger(_) => None,
-    })
 }

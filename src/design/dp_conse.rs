@@ -29,8 +29,8 @@ pub struct DpConse {
 }
 
 impl DpConse {
-    /// Prepares the laws of a plan. (Not inlined: who prepares one of several designs would keep
-    /// stack for all of them.)
+    /// Prepares the laws of a plan. Not inlined: the caller's frame would hold the constants of
+    /// every design.
     #[must_use]
     #[inline(never)]
     pub fn new(plan: &Plan) -> Self {

@@ -2,8 +2,8 @@
 //!
 //! `interim` steers patients to the arm that leads and measures the effect with every patient.
 //! `uniform` is the fixed trial to compare it with: a fair coin to the end, and the same cells,
-//! noise, estimate and proof. They differ in [`LedgerDesign::takes_part`],
-//! [`LedgerDesign::window_weight`] and in that `uniform` never settles a feature.
+//! noise, estimate and proof. They differ in [`super::schedule`], by which `uniform` has no look
+//! before or at half and so never settles a feature, and in [`LedgerDesign::window_weight`].
 //!
 //! # State
 //! A feature has two *windows* of raw [cells](super::cells): one for patients assigned by its fair
@@ -80,7 +80,7 @@ use super::cells::Unit;
 use super::comparison::Measure;
 use super::ledger::Feature;
 use super::schedule::{self, LookKind};
-use super::{AnyFeature, Choice, Design, Half, Look};
+use super::{AnyFeature, Choice, Design, Half, Look, ledgers};
 use crate::chance::Chance;
 use crate::estimate::Estimate;
 use crate::noise::Laplace;
@@ -256,7 +256,7 @@ impl Design for LedgerDesign {
     ) {
         let upcoming = look.upcoming(plan);
         for part in [&upcoming, look] {
-            for feature in each(features) {
+            for feature in ledgers(features) {
                 if self.takes_part(feature, part) {
                     self.mask(feature, chance);
                 }
@@ -264,7 +264,7 @@ impl Design for LedgerDesign {
         }
         // Before its first window nothing is known of a feature, so all have the same weight.
         let mut first = None;
-        for feature in each(features) {
+        for feature in ledgers(features) {
             if self.takes_part(feature, look) {
                 let weigh = || self.window_weight(feature, plan, look);
                 let weight =
@@ -318,12 +318,4 @@ impl Design for LedgerDesign {
     fn decode_ledger(&self, feature: &mut Feature, bytes: &[u8]) -> Option<()> {
         feature.decode_ledger(self.unit(), bytes)
     }
-}
-
-/// The features of a trial of this design.
-fn each(features: &mut [AnyFeature]) -> impl Iterator<Item = &mut Feature> {
-    features.iter_mut().filter_map(|feature| match feature {
-        AnyFeature::Ledger(feature) => Some(feature),
-        AnyFeature::Published(_) => None,
-    })
 }

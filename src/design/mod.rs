@@ -7,8 +7,10 @@
 //! * an arm is chosen from the feature's state and [`crate::chance::Chance`] alone;
 //! * every outcome is folded into sums at once; no design keeps the outcome of one patient.
 //!
-//! [`Design`] is what a design does; [`AnyDesign`] is the only place where designs are told apart,
-//! and `paired!` the only one where a design meets the state of a feature.
+//! [`Design`] is the trait of all designs; [`AnyDesign`] dispatches to it. What a device runs tells
+//! designs apart here alone: `paired!` pairs a design with the state of one feature, and
+//! [`published`] and [`ledgers`] give a design all of its features at a look. (The short ways of a
+//! simulation, `trial::at_once` and `trial::late`, and the views for tests do it themselves.)
 
 mod arm;
 pub(crate) mod cells;
@@ -165,6 +167,9 @@ pub(crate) trait Design {
     /// The measured effect of a feature.
     fn estimate(&self, feature: &Self::Feature, plan: &Plan) -> Option<Estimate>;
 
+    /// Adds to a state taken back from its bytes the patients of this half who wait.
+    fn count_waiting(&self, _: &mut Self::Feature, _waiting: u32) {}
+
     /// Bytes of a tally under the plan.
     fn tally_bytes(&self) -> usize;
     /// Bytes of a ledger under the plan.
@@ -293,6 +298,15 @@ impl AnyDesign {
         paired!(self, feature, |d, f| d.estimate(f, plan))?
     }
 
+    pub fn count_waiting(&self, feature: &mut AnyFeature, waiting: u32) -> Option<()> {
+        paired!(self, feature, |d, f| d.count_waiting(f, waiting))
+    }
+
+    /// Whether a feature is of this design.
+    pub fn holds(&self, feature: &AnyFeature) -> bool {
+        matches!(self, Self::Ledger(_)) == matches!(feature, AnyFeature::Ledger(_))
+    }
+
     pub fn tally_bytes(&self) -> usize {
         any!(self, |d| d.tally_bytes())
     }
@@ -316,6 +330,23 @@ impl AnyDesign {
     pub fn decode_ledger(&self, feature: &mut AnyFeature, bytes: &[u8]) -> Option<()> {
         paired!(self, feature, |d, f| d.decode_ledger(f, bytes))?
     }
+}
+
+/// The features of a trial of `conse` or `dp-conse`. One of another design is left out; the device
+/// has asked before ([`AnyDesign::holds`]).
+fn published(features: &mut [AnyFeature]) -> impl Iterator<Item = &mut conse::Feature> {
+    features.iter_mut().filter_map(|feature| match feature {
+        AnyFeature::Published(feature) => Some(feature),
+        AnyFeature::Ledger(_) => None,
+    })
+}
+
+/// The features of a trial of `interim` or `uniform`, likewise.
+fn ledgers(features: &mut [AnyFeature]) -> impl Iterator<Item = &mut ledger::Feature> {
+    features.iter_mut().filter_map(|feature| match feature {
+        AnyFeature::Ledger(feature) => Some(feature),
+        AnyFeature::Published(_) => None,
+    })
 }
 
 /// Most bytes of the part of a feature's state that changes with every outcome.

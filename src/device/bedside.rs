@@ -46,8 +46,10 @@ where
             self.state.finish_kits();
         }
         let trial = self.state.trial_mut().ok_or(Refusal::Blank)?;
+        // The patient is admitted: no error is left but a fault.
         let arm = trial.enrol(known, tag, self.chance).map_err(|_| Refusal::Storage)?;
         if blinded {
+            // Both kits are finished, so there is one.
             let kit = self.state.take_kit(arm).ok_or(Refusal::Storage)?;
             self.state.trial.give_kit(arm, kit);
             self.state.start_next_kit(arm);
@@ -83,7 +85,7 @@ where
         })?;
         self.state.finish_kits();
         let kit = self.state.take_kit(arm).ok_or(Refusal::Storage)?;
-        self.state.trial.replace(patient, arm, kit);
+        self.state.trial.replace(patient, arm, kit).map_err(|_| Refusal::Storage)?;
         self.state.start_next_kit(arm);
         self.commit()?;
         Ok(Reply::Kit { patient, kit })
@@ -98,7 +100,10 @@ where
         match trial.resolve(patient, known, self.chance) {
             Ok(()) => {}
             Err(TrialError::Range) => return Err(Refusal::Outcome { got: y.unwrap_or(0), scale }),
-            Err(_) => return Err(Refusal::Unknown { patient, assigned: trial.assigned() }),
+            Err(TrialError::Unknown) => {
+                return Err(Refusal::Unknown { patient, assigned: trial.assigned() });
+            }
+            Err(_) => return Err(Refusal::Storage),
         }
         self.commit()?;
         Ok(Reply::Recorded { patient })

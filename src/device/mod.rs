@@ -18,9 +18,9 @@
 //!   atomic commit: after a power cut it either counts or was never seen by anyone.
 //!
 //! # Failures
-//! A flash that cannot be mounted, or an error while writing, puts the device into `fault` until
-//! power-up: memory may be ahead of flash, so nothing may be answered from it. It then says so in
-//! `HELLO` and refuses everything else. A flash written by a firmware with another state version,
+//! A flash that cannot be mounted, an error while writing, or memory that is found damaged puts the
+//! device into `fault` until power-up: memory may be ahead of flash, so nothing may be stored or
+//! answered from it. It then says so in `HELLO` and refuses everything else. A flash written by a firmware with another state version,
 //! or another journal format, is not touched: the state is `foreign`, `HELLO` says which version is
 //! stored, and everything else is refused. An entropy source that fails at start leaves no
 //! generator: only `HELLO` and `STATUS` are answered. One that fails later ([`health`]) stops new
@@ -77,7 +77,7 @@ pub enum Rest {
 /// Why nothing on flash can be used.
 #[derive(Clone, Copy, Debug)]
 enum Trouble {
-    /// It could not be mounted, or a write failed.
+    /// It could not be mounted, a write failed, or memory is damaged.
     Fault,
     /// A firmware of another version wrote it.
     Foreign(Stored),
@@ -247,7 +247,14 @@ where
         // By reference: a copy of the reply costs an `OUTCOME` 100 instructions.
         match self.answer(line, out) {
             Ok(ref reply) => send(reply, out),
-            Err(refusal) => send(&Reply::Refused(refusal), out),
+            Err(refusal) => {
+                // Whatever failed, memory may be ahead of flash: nothing is stored from it any
+                // more.
+                if matches!(refusal, Refusal::Storage) {
+                    self.trouble = Some(Trouble::Fault);
+                }
+                send(&Reply::Refused(refusal), out);
+            }
         }
     }
 

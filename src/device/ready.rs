@@ -49,9 +49,16 @@ where
         })
     }
 
-    /// Before anything is changed: room on flash for a commit of all features.
+    /// Before anything is changed: room on flash for a commit of all features, which must be
+    /// sound.
     pub(super) fn make_room(&mut self) -> Result<(), Refusal<'static>> {
-        self.store(|journal, state| journal.make_room(state))
+        self.store(|journal, state| {
+            if !state.trial.is_sound() {
+                // As after a commit that failed: the state must be read from flash again.
+                return Err(journal::Error::Broken);
+            }
+            journal.make_room(state)
+        })
     }
 
     /// Makes what has changed durable.

@@ -13,7 +13,7 @@
 //! | `scale` | largest outcome, Y | 1..=65535 | 1 |
 //! | `alpha` | 0: best estimate, 1: least regret | 0..=1 | 1/4 |
 //! | `epsilon` | privacy loss of one patient | 1/1000..=20 | required |
-//! | `beta` | two-sided level at which a look lets a feature leave the fair coin (`interim`) | 0..1, exclusive | 1/20 |
+//! | `beta` | two-sided significance level at which a feature switches to the biased coin (`interim`) | 0..1, exclusive | 1/20 |
 //! | `reports` | planned reports inside the second half (`interim`, `uniform`) | 0..=8 | 0 |
 //! | `kits` | kits an arm of a blinded trial ([`crate::kits`]); 0: not blinded | 0, or `patients`..=1048576 | 0 |
 //! | `close` | who ends the trial once every patient is resolved: the custodian, or the trial itself (`interim`, `uniform`) | `custodian`, `auto` | `custodian` |
@@ -27,6 +27,7 @@ use core::fmt;
 
 pub use crate::ratio::{MAX_DENOMINATOR, NotARatio, Ratio};
 pub use bytes::PLAN_BYTES;
+pub(crate) use parse::excerpt;
 pub use parse::{Excerpt, Key, PlanError};
 
 /// Most features a plan may have.
@@ -206,7 +207,7 @@ impl Plan {
     pub const fn epsilon(&self) -> Ratio {
         self.0.epsilon
     }
-    /// The two-sided level at which a look lets a feature leave the fair coin.
+    /// The two-sided significance level at which a feature switches to the biased coin.
     #[must_use]
     pub const fn beta(&self) -> Ratio {
         self.0.beta

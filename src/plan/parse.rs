@@ -77,10 +77,14 @@ impl Key {
 /// The offending text of an error, cut to what a reply line can carry.
 pub type Excerpt = heapless::String<24>;
 
-fn excerpt(text: &str) -> Excerpt {
+/// The first characters of a word, with every byte that is not allowed in a line shown as `?`.
+// Not inlined: there are many places that refuse a word.
+#[inline(never)]
+pub(crate) fn excerpt(word: &[u8]) -> Excerpt {
     let mut cut = Excerpt::new();
-    for c in text.chars() {
-        if cut.push(c).is_err() {
+    for byte in word {
+        let shown = matches!(byte, b' '..=b'~') && *byte != b'*';
+        if cut.push(if shown { char::from(*byte) } else { '?' }).is_err() {
             break;
         }
     }
@@ -149,9 +153,9 @@ impl Plan {
             (None, None, None, None, None, None);
         for (name, value) in pairs {
             let Some(key) = Key::ALL.into_iter().find(|key| key.name() == name) else {
-                return Err(PlanError::Unknown(excerpt(name)));
+                return Err(PlanError::Unknown(excerpt(name.as_bytes())));
             };
-            let bad = || PlanError::Value(key, excerpt(value));
+            let bad = || PlanError::Value(key, excerpt(value.as_bytes()));
             let number = || digits(value).map_err(|NotARatio| bad());
             let ratio = || value.parse::<Ratio>().map_err(|NotARatio| bad());
             let fresh = match key {

@@ -1,8 +1,7 @@
 //! Patients whose outcome comes before the next patient, many in one call.
 //!
-//! A simulation plays millions of them. As nobody ever waits, the table of waiting patients, the
-//! search for a patient in it and the marks of what changed say nothing that is not known when the
-//! last of them is in; [`Trial::at_once`] leaves them out. Arms are chosen by the designs' own
+//! A simulation plays millions of them. No patient waits, so [`Trial::at_once`] skips the waiting
+//! table and its search, and dirty marks are set once a block. Arms are chosen by the designs' own
 //! code, the same that [`Trial::assign`] runs, and outcomes are counted by theirs, many equal ones
 //! at once where the design allows it. A patient with whom a turn falls is handed to
 //! [`Trial::assign`].
@@ -79,14 +78,11 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         if let Some(arm) = last {
             self.assigned = assigned;
             self.last = Last { arm: Some(arm), tag: None };
-            self.dirty.progress = true;
+            self.dirty.mark_progress();
             if let Some(vacancy) = self.waiting.vacancy(assigned) {
                 self.dirty.mark_slot(vacancy.slot());
             }
-            self.dirty.tallies |= seen;
-            if !self.design.has_looks() {
-                self.dirty.ledgers |= seen;
-            }
+            self.dirty.mark_outcomes(seen, !self.design.has_looks());
         }
         ended.map(|()| last.is_some())
     }

@@ -5,16 +5,21 @@ use super::Part;
 /// The parts an operation has changed, and an iterator over them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dirty {
-    pub(super) progress: bool,
+    progress: bool,
     /// From the first to before the second.
-    pub(super) slots: (u16, u16),
-    pub(super) tallies: u64,
-    pub(super) ledgers: u64,
+    slots: (u16, u16),
+    tallies: u64,
+    ledgers: u64,
 }
 
 impl Dirty {
     pub(super) const NOTHING: Self =
         Self { progress: false, slots: (0, 0), tallies: 0, ledgers: 0 };
+
+    /// Everything in a trial with room for so many slots and for these features.
+    pub(super) const fn everything(slots: u16, features: u64) -> Self {
+        Self { progress: true, slots: (0, slots), tallies: features, ledgers: features }
+    }
 
     /// Whether nothing has changed.
     #[must_use]
@@ -34,8 +39,47 @@ impl Dirty {
         }
     }
 
+    /// What has changed is stored.
+    #[inline]
+    pub(super) const fn clear(&mut self) {
+        self.progress = false;
+        self.slots = (0, 0);
+        // Usually empty; and the Cortex-M0 has no wide stores.
+        if self.tallies | self.ledgers != 0 {
+            (self.tallies, self.ledgers) = (0, 0);
+        }
+    }
+
+    #[inline]
+    pub(super) const fn mark_progress(&mut self) {
+        self.progress = true;
+    }
+
+    /// Marks this slot and no other: a request changes one at most.
+    #[inline]
     pub(super) const fn mark_slot(&mut self, slot: u16) {
         self.slots = (slot, slot.saturating_add(1));
+    }
+
+    /// Marks the slots before `end`.
+    pub(super) const fn mark_slots(&mut self, end: u16) {
+        self.slots = (0, end);
+    }
+
+    /// Outcomes of these features were recorded or lost. `ledgers`: in a design that acts on every
+    /// outcome.
+    #[inline]
+    pub(super) const fn mark_outcomes(&mut self, features: u64, ledgers: bool) {
+        self.tallies |= features;
+        if ledgers {
+            self.ledgers |= features;
+        }
+    }
+
+    /// Marks what a look or a turn changes: progress, and both parts of these features.
+    pub(super) const fn mark_features(&mut self, features: u64) {
+        self.progress = true;
+        self.mark_outcomes(features, true);
     }
 }
 

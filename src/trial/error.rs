@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-/// Why a trial refused a plan, a patient or an outcome. Nothing has changed.
+/// Why a trial refused a plan, a patient or an outcome. Nothing has changed, but that a look or
+/// turn that was due has been done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum TrialError {

@@ -4,6 +4,14 @@ use super::Trial;
 use crate::design::{AnyFeature, Arm, LedgerView};
 
 impl<const M: usize, const U: usize> Trial<M, U> {
+    /// Puts the state of another design into a feature, as damaged memory would.
+    pub fn damage(&mut self, feature: u8) {
+        if let Some(state) = self.features.get_mut(usize::from(feature)) {
+            let published = AnyFeature::Published(crate::design::conse::Feature::NEW);
+            *state = if self.design.has_looks() { published } else { AnyFeature::VACANT };
+        }
+    }
+
     /// The arm dropped in a feature (`conse`, `dp-conse`); private.
     #[must_use]
     pub fn dropped(&self, feature: u8) -> Option<Arm> {

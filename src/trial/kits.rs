@@ -40,23 +40,28 @@ pub enum NoKit {
 }
 
 impl NoKit {
-    /// What the number in a refusal is, and what is wrong with it. None of it depends on an arm.
+    /// What the number in `ERR kits` is, and what is wrong with it; `None` for what has an error of
+    /// its own on the line. None of it depends on an arm.
     #[must_use]
-    pub const fn in_words(self) -> (&'static str, &'static str) {
+    pub const fn in_words(self) -> Option<(&'static str, &'static str)> {
         match self {
-            Self::Open => ("kits", "the trial is not blinded"),
-            Self::Resolved => ("patient", "is resolved"),
-            Self::Most => ("patient", "has had 3 replacements, the most allowed"),
-            Self::Reserve => ("replaced", "the kits left are for patients to come"),
-            // On the line these have words of their own.
-            Self::Closed | Self::Unknown | Self::Order(_) => ("patient", "cannot have this kit"),
+            Self::Open => Some(("kits", "the trial is not blinded")),
+            Self::Resolved => Some(("patient", "is resolved")),
+            Self::Most => Some(("patient", "has had 3 replacements, the most allowed")),
+            Self::Reserve => Some(("replaced", "the kits left are for patients to come")),
+            Self::Closed | Self::Unknown | Self::Order(_) => None,
         }
     }
 }
 
 impl fmt::Display for NoKit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.in_words().1)
+        match self {
+            Self::Closed => f.write_str("a closed trial gives no kits"),
+            Self::Unknown => f.write_str("no kit for a patient who was not assigned"),
+            Self::Order(next) => write!(f, "the patient's next replacement is number {next}"),
+            _ => f.write_str(self.in_words().map_or("no kit", |(_, meaning)| meaning)),
+        }
     }
 }
 
@@ -142,7 +147,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.given.last
     }
 
-    /// The kit of a replacement that was the last one given, to whomever.
+    /// The kit of this replacement, if it was the last one given.
     #[must_use]
     pub fn repeat_replacement(&self, patient: u32, count: u32) -> Option<u32> {
         let (last, kit) = self.given.replacement;
@@ -164,7 +169,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         if self.phase == Phase::Closed {
             return Err(NoKit::Closed);
         }
-        let waiting = self.waiting.get(patient).ok_or(NoKit::Resolved)?;
+        let (_, waiting) = self.waiting.get(patient).ok_or(NoKit::Resolved)?;
         if waiting.replaced >= MAX_REPLACEMENTS {
             return Err(NoKit::Most);
         }
@@ -179,13 +184,18 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     }
 
     /// Gives this kit to a patient who [may have it](Self::replaces).
-    pub fn replace(&mut self, patient: u32, arm: Arm, kit: u32) {
-        let Some((slot, count)) = self.waiting.count_replacement(patient) else { return };
+    ///
+    /// # Errors
+    /// [`NoKit::Resolved`] for a patient who does not wait or has had as many as there may be;
+    /// nobody may be given the kit then.
+    pub fn replace(&mut self, patient: u32, arm: Arm, kit: u32) -> Result<(), NoKit> {
+        let (slot, count) = self.waiting.count_replacement(patient).ok_or(NoKit::Resolved)?;
         self.given.ones = self.given.ones.saturating_add(arm.index() as u32);
         self.given.replaced = self.given.replaced.saturating_add(1);
         self.given.replacement = (name(patient, count.into()), kit);
-        self.dirty.progress = true;
+        self.dirty.mark_progress();
         self.dirty.mark_slot(slot);
+        Ok(())
     }
 }
 

@@ -24,11 +24,11 @@ pub trait Late {
     fn answer(&mut self, patient: u32, arm: Arm, end: u32) -> Answer;
 }
 
-/// What becomes of a patient up to some moment.
+/// A patient's outcome by a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Whether anything does. If not, [`Trial::outcome`] or [`Trial::lost`] must tell it after
-    /// that moment.
+    /// Whether the outcome or its loss is known by then. If not, [`Trial::outcome`] or
+    /// [`Trial::lost`] must tell it afterwards.
     pub comes: bool,
     /// Whether the outcome is lost.
     pub lost: bool,
@@ -131,9 +131,9 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             seen |= bit(feature);
         }
         counts.record(features, design.unit());
-        self.dirty.tallies |= seen;
-        self.dirty.progress = true;
-        self.dirty.slots = (0, U as u16);
+        self.dirty.mark_outcomes(seen, false);
+        self.dirty.mark_progress();
+        self.dirty.mark_slots(U as u16);
         result
     }
 }

@@ -59,9 +59,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
 
     fn mark_features(&mut self) {
         let all = u64::MAX >> (MAX_FEATURES - self.plan.features());
-        self.dirty.progress = true;
-        self.dirty.tallies |= all;
-        self.dirty.ledgers |= all;
+        self.dirty.mark_features(all);
     }
 
     /// Ends the trial: patients who wait are lost, the closing look is done. Nothing if it is
@@ -84,7 +82,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
                 let _ = self.record(waiting, None, chance);
             }
         }
-        self.dirty.slots = (0, U as u16);
+        self.dirty.mark_slots(U as u16);
         self.used().iter_mut().for_each(AnyFeature::wipe);
         self.phase = Phase::Closed;
         self.mark_features();

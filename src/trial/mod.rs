@@ -33,6 +33,8 @@ mod looks;
 mod parts;
 mod phase;
 mod waiting;
+#[cfg(any(test, feature = "testkit"))]
+mod whole;
 
 #[cfg(feature = "testkit")]
 pub use at_once::AtOnce;
@@ -131,8 +133,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         let fresh = self.design.feature();
         self.features.iter_mut().for_each(|feature| *feature = fresh);
         let features = u64::MAX >> (u64::BITS - M as u32);
-        self.dirty =
-            Dirty { progress: true, slots: (0, U as u16), tallies: features, ledgers: features };
+        self.dirty = Dirty::everything(U as u16, features);
         self.schedule();
         Ok(())
     }
@@ -190,12 +191,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     }
     /// What has changed is stored: [`Self::take_dirty`] without taking it.
     pub fn mark_clean(&mut self) {
-        self.dirty.progress = false;
-        self.dirty.slots = (0, 0);
-        // Usually empty; and the Cortex-M0 has no wide stores.
-        if self.dirty.tallies | self.dirty.ledgers != 0 {
-            (self.dirty.tallies, self.dirty.ledgers) = (0, 0);
-        }
+        self.dirty.clear();
     }
     /// What has changed since the last call.
     pub fn take_dirty(&mut self) -> Dirty {
@@ -215,17 +211,16 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.last.arm.filter(|_| patient == self.assigned && self.last.tag == Some(tag))
     }
 
-    /// Did the last patient come with a tag?
+    /// Whether the last patient was assigned with a tag.
     #[must_use]
     pub fn is_tagged(&self) -> bool {
         self.last.tag.is_some()
     }
 
-    /// Could a patient of this feature be assigned now? The errors of [`Trial::assign`], without
-    /// the patient.
+    /// Checks whether a patient of this feature can be assigned now.
     ///
     /// # Errors
-    /// As [`Trial::assign`].
+    /// As [`Trial::assign`], but for `Fault`.
     #[inline]
     pub fn admits(&self, feature: u8) -> Result<(), TrialError> {
         if self.phase == Phase::Closed {
@@ -244,7 +239,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// Assigns the next patient, number [`Trial::assigned`] + 1.
     ///
     /// # Errors
-    /// `Closed`, `Complete`, `Feature` or `Full`.
+    /// `Closed`, `Complete`, `Feature` or `Full`; `Fault` if memory is damaged.
     #[inline]
     pub fn assign(
         &mut self,
@@ -278,7 +273,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.assigned = patient;
         let slot = self.waiting.fill(vacancy, Waiting { patient, replaced: 0, feature, choice });
         self.last = Last { arm: Some(choice.arm), tag };
-        self.dirty.progress = true;
+        self.dirty.mark_progress();
         self.dirty.mark_slot(slot);
         Ok(choice.arm)
     }
@@ -286,7 +281,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// Records the outcome of an assigned patient; a repeat is ignored.
     ///
     /// # Errors
-    /// `Unknown` for a patient not yet assigned, `Range` for an outcome above the scale.
+    /// `Unknown` for a patient not yet assigned, `Range` for an outcome above the scale; `Fault` if
+    /// memory is damaged.
     #[inline]
     pub fn outcome(
         &mut self,
@@ -294,23 +290,29 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         y: u16,
         chance: &mut impl Chance,
     ) -> Result<(), TrialError> {
-        self.can_resolve(patient, Some(y))?;
-        if self.look_due() {
-            self.look(chance);
-        }
-        self.resolve(patient, Some(y), chance)
+        self.look_and_resolve(patient, Some(y), chance)
     }
 
     /// Writes off the outcome of an assigned patient; a repeat is ignored.
     ///
     /// # Errors
-    /// `Unknown` for a patient not yet assigned.
+    /// `Unknown` for a patient not yet assigned; `Fault` if memory is damaged.
     pub fn lost(&mut self, patient: u32, chance: &mut impl Chance) -> Result<(), TrialError> {
-        self.can_resolve(patient, None)?;
+        self.look_and_resolve(patient, None, chance)
+    }
+
+    #[inline]
+    fn look_and_resolve(
+        &mut self,
+        patient: u32,
+        y: Option<u16>,
+        chance: &mut impl Chance,
+    ) -> Result<(), TrialError> {
+        self.can_resolve(patient, y)?;
         if self.look_due() {
             self.look(chance);
         }
-        self.resolve(patient, None, chance)
+        self.resolve_assigned(patient, y, chance)
     }
 
     #[inline]
@@ -333,16 +335,27 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         chance: &mut impl Chance,
     ) -> Result<(), TrialError> {
         self.can_resolve(patient, y)?;
-        match self.waiting.take(patient) {
-            None => Ok(()),
-            Some((slot, waiting)) => {
-                self.dirty.mark_slot(slot);
-                self.record(waiting, y, chance)
-            }
-        }
+        self.resolve_assigned(patient, y, chance)
     }
 
-    /// Folds an outcome, or its loss, into the state of its feature.
+    /// [`Self::resolve`] for a patient and an outcome that [can be](Self::can_resolve).
+    #[inline]
+    fn resolve_assigned(
+        &mut self,
+        patient: u32,
+        y: Option<u16>,
+        chance: &mut impl Chance,
+    ) -> Result<(), TrialError> {
+        let Some((slot, waiting)) = self.waiting.get(patient) else { return Ok(()) };
+        // First what can fail, so that after a fault the patient still waits.
+        self.record(waiting, y, chance)?;
+        self.waiting.empty(slot);
+        self.dirty.mark_slot(slot);
+        Ok(())
+    }
+
+    /// Folds an outcome, or its loss, into the state of its feature. After an error nothing has
+    /// changed but marks, and to store what has not changed does no harm.
     #[inline]
     fn record(
         &mut self,
@@ -351,15 +364,12 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         chance: &mut impl Chance,
     ) -> Result<(), TrialError> {
         let Waiting { patient, feature, choice, .. } = waiting;
+        let (half, has_looks) = (self.phase.half(), self.design.has_looks());
         // Marked for a loss, a late outcome and the last of a batch alike, so that storage cannot
         // tell them apart.
-        self.dirty.tallies |= bit(feature);
-        let half = self.phase.half();
-        if !self.design.has_looks() {
-            self.dirty.ledgers |= bit(feature);
-            if half == Half::Measure && patient <= self.plan.half() {
-                return Ok(());
-            }
+        self.dirty.mark_outcomes(bit(feature), !has_looks);
+        if !has_looks && half == Half::Measure && patient <= self.plan.half() {
+            return Ok(());
         }
         let state = self.features.get_mut(usize::from(feature)).ok_or(TrialError::Fault)?;
         self.design.record(state, &self.plan, half, choice, y, chance).ok_or(TrialError::Fault)

@@ -1,32 +1,23 @@
 //! The state of a trial as bytes.
 //!
 //! The state is a fixed set of [`Part`]s of fixed size, so that a journal can write what an
-//! operation changed and nothing else. [`Trial::encode`] is all of them behind a version byte,
-//! little-endian:
-//!
-//! ```text
-//! version | plan 38 | progress 32 | U x waiting 4 | M x (tally 73 | ledger 70)
-//! ```
-//!
-//! Progress has 12 bytes in a trial that is not blinded; then come 20 zeros in this form.
+//! operation changed and nothing else.
 //!
 //! A tally holds sums of outcomes (in `interim` noise is added to them ahead of the look); two
 //! tallies in a row reveal an outcome, so a superseded tally must be wiped from storage.
 
-use super::dirty::Dirty;
 use super::kits::{Given, KITS_BYTES};
 use super::waiting::WAITING_BYTES;
 use super::{Last, Phase, Trial};
 use crate::codec::{Reader, Writer};
-use crate::design::{AnyFeature, LEDGER_BYTES, TALLY_BYTES, arm_byte, arm_from_byte};
-use crate::plan::{PLAN_BYTES, Plan};
+use crate::design::{LEDGER_BYTES, TALLY_BYTES, arm_byte, arm_from_byte};
 
 /// Version of the byte form.
 pub const STATE_VERSION: u8 = 3;
 /// Bytes of [`Part::Progress`] in a trial that is not blinded.
 const PROGRESS_BYTES: usize = 12;
-/// .. and in one that is.
-const BLINDED_PROGRESS_BYTES: usize = PROGRESS_BYTES + KITS_BYTES;
+/// Bytes of [`Part::Progress`] in a blinded trial.
+pub(super) const BLINDED_PROGRESS_BYTES: usize = PROGRESS_BYTES + KITS_BYTES;
 /// Bytes of the largest part.
 pub const MAX_PART_BYTES: usize =
     if TALLY_BYTES > LEDGER_BYTES { TALLY_BYTES } else { LEDGER_BYTES };
@@ -45,13 +36,6 @@ pub enum Part {
 }
 
 impl<const M: usize, const U: usize> Trial<M, U> {
-    /// Bytes of the whole state.
-    pub const STATE_BYTES: usize = 1
-        + PLAN_BYTES
-        + BLINDED_PROGRESS_BYTES
-        + U * WAITING_BYTES
-        + M * (TALLY_BYTES + LEDGER_BYTES);
-
     /// Bytes of a part under this plan.
     #[must_use]
     pub fn length(&self, part: Part) -> usize {
@@ -70,16 +54,6 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.waiting.is_free(slot)
     }
 
-    /// Bytes of a part in the fixed byte form, the same under every plan.
-    const fn slot_length(part: Part) -> usize {
-        match part {
-            Part::Progress => BLINDED_PROGRESS_BYTES,
-            Part::Waiting(_) => WAITING_BYTES,
-            Part::Tally(_) => TALLY_BYTES,
-            Part::Ledger(_) => LEDGER_BYTES,
-        }
-    }
-
     /// Writes a part into `out`, which has room for it; its length. Bytes behind it stay as they
     /// are.
     pub fn encode_part(&self, part: Part, out: &mut [u8]) -> usize {
@@ -96,7 +70,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             Part::Tally(j) => {
                 if let Some(feature) = self.features.get(usize::from(j)) {
                     let waiting = if self.design.has_looks() { 0 } else { self.waiting_of(j) };
-                    // Features are made by the design, so the pair is right.
+                    // Only in damaged memory is a feature of another design, and then the device
+                    // stores nothing: changes of the feature fail, and so does `is_sound`.
                     let _ = self.design.encode_tally(feature, waiting, out);
                 }
                 self.length(part)
@@ -161,6 +136,13 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         }
     }
 
+    /// Whether every feature is of the trial's design. If not, memory is damaged. To be asked
+    /// before a look, which deals with all features at once and leaves out others.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.features.iter().all(|feature| self.design.holds(feature))
+    }
+
     /// How many patients of this half and this feature wait.
     fn waiting_of(&self, feature: u8) -> u32 {
         let before = if self.phase == Phase::Explore { 0 } else { self.plan.half() };
@@ -172,53 +154,9 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     pub fn recount(&mut self) {
         for j in 0..self.plan.features() {
             let waiting = self.waiting_of(j);
-            if let Some(AnyFeature::Published(feature)) = self.features.get_mut(usize::from(j)) {
-                feature.count_waiting(waiting);
+            if let Some(feature) = self.features.get_mut(usize::from(j)) {
+                self.design.count_waiting(feature, waiting);
             }
         }
-    }
-
-    /// All parts, in the order of the byte form.
-    pub fn parts() -> impl Iterator<Item = Part> {
-        let waiting = (0..U).map(|slot| Part::Waiting(slot as u16));
-        let features = (0..M).flat_map(|j| [Part::Tally(j as u8), Part::Ledger(j as u8)]);
-        core::iter::once(Part::Progress).chain(waiting).chain(features)
-    }
-
-    /// Writes the whole state; `None` if `out` is shorter than [`Self::STATE_BYTES`].
-    pub fn encode(&self, out: &mut [u8]) -> Option<usize> {
-        let mut rest = out.get_mut(..Self::STATE_BYTES)?;
-        let mut put = |bytes: &[u8]| {
-            let (head, tail) = core::mem::take(&mut rest).split_at_mut_checked(bytes.len())?;
-            head.copy_from_slice(bytes);
-            rest = tail;
-            Some(())
-        };
-        put(&[STATE_VERSION])?;
-        put(&self.plan.encode())?;
-        for part in Self::parts() {
-            let mut bytes = [0; MAX_PART_BYTES];
-            self.encode_part(part, &mut bytes);
-            put(bytes.get(..Self::slot_length(part))?)?;
-        }
-        Some(Self::STATE_BYTES)
-    }
-
-    /// Reads the whole state back; `None` if the bytes are not one.
-    #[must_use]
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut bytes = Reader(bytes.get(..Self::STATE_BYTES)?);
-        if bytes.take()? != [STATE_VERSION] {
-            return None;
-        }
-        let mut trial = Self::new(Plan::decode(&bytes.take()?)?).ok()?;
-        for part in Self::parts() {
-            let (head, tail) = bytes.0.split_at_checked(Self::slot_length(part))?;
-            trial.decode_part(part, head)?;
-            bytes.0 = tail;
-        }
-        trial.recount();
-        trial.dirty = Dirty::NOTHING;
-        Some(trial)
     }
 }

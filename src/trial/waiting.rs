@@ -145,10 +145,11 @@ impl<const U: usize> WaitingTable<U> {
         vacancy.0
     }
 
-    /// Who waits under this number.
-    pub fn get(&self, patient: u32) -> Option<Waiting> {
+    /// The slot of a waiting patient, and who waits there.
+    #[inline]
+    pub fn get(&self, patient: u32) -> Option<(u16, Waiting)> {
         let slot = self.find(patient, patient)?;
-        self.slots.get(usize::from(slot)).map(|entry| entry.waiting(self.numbers()))
+        self.slots.get(usize::from(slot)).map(|entry| (slot, entry.waiting(self.numbers())))
     }
 
     /// Counts one more replacement of a patient; the slot, and how many there are now. `None` if
@@ -162,13 +163,6 @@ impl<const U: usize> WaitingTable<U> {
             *entry = Slot::new(Waiting { replaced, ..waiting });
             (slot, replaced)
         })
-    }
-
-    /// Takes a patient out; the slot and who waited there.
-    #[inline]
-    pub fn take(&mut self, patient: u32) -> Option<(u16, Waiting)> {
-        let slot = self.find(patient, patient)?;
-        self.empty(slot).map(|waiting| (slot, waiting))
     }
 
     /// Empties a slot; who waited there, if anybody.
@@ -227,6 +221,11 @@ mod tests {
         Waiting { patient, replaced: 0, feature: (patient % 64) as u8, choice }
     }
 
+    /// Takes a patient out of the table.
+    fn take<const U: usize>(table: &mut WaitingTable<U>, patient: u32) -> Option<Waiting> {
+        table.get(patient).and_then(|(slot, _)| table.empty(slot))
+    }
+
     /// The largest patient number and feature survive the packing.
     #[test]
     fn a_slot_holds_every_patient() {
@@ -251,8 +250,8 @@ mod tests {
         let counts: Vec<_> = (0..4).map(|_| table.count_replacement(8)).collect();
         assert_eq!(counts, [Some((0, 1)), Some((0, 2)), Some((0, 3)), None]);
         assert_eq!(table.count_replacement(9), None);
-        assert_eq!(table.get(5), Some(waiting(5)));
-        assert_eq!(table.take(8).unwrap().1, Waiting { replaced: 3, ..waiting(8) });
+        assert_eq!(table.get(5).unwrap().1, waiting(5));
+        assert_eq!(take(&mut table, 8), Some(Waiting { replaced: 3, ..waiting(8) }));
     }
 
     /// A full table has no vacancy, and nobody in it is lost.
@@ -266,8 +265,8 @@ mod tests {
         assert!(table.vacancy(12).is_none());
         assert_eq!(table.len(), 3);
         for patient in [8, 5, 11] {
-            assert_eq!(table.take(patient).unwrap().1, waiting(patient));
-            assert!(table.take(patient).is_none());
+            assert_eq!(take(&mut table, patient), Some(waiting(patient)));
+            assert!(take(&mut table, patient).is_none());
         }
         assert_eq!(table.len(), 0);
     }

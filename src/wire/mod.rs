@@ -126,6 +126,7 @@ mod refusal;
 mod reply;
 mod request;
 
+use crate::plan::excerpt;
 pub use error::WireError;
 pub use facts::{
     Claim, FileDigest, Hello, ImageHash, Micro, NextLook, Restart, Row, State, Status, Stored,
@@ -148,15 +149,3 @@ pub const NONCE_BYTES: usize = 16;
 pub const NONCE_SECONDS: u8 = 5;
 /// Bytes of a key, a proof and a report's MAC.
 pub const MAC_BYTES: usize = 32;
-
-/// The first characters of a word, with every character that is not allowed in a line shown as `?`.
-fn excerpt(word: &[u8]) -> crate::plan::Excerpt {
-    let mut cut = crate::plan::Excerpt::new();
-    for byte in word {
-        let shown = if byte.is_ascii_graphic() && *byte != b'*' { char::from(*byte) } else { '?' };
-        if cut.push(shown).is_err() {
-            break;
-        }
-    }
-    cut
-}

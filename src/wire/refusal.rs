@@ -257,10 +257,10 @@ impl fmt::Display for Refusal<'_> {
             Self::Waiting { capacity } => {
                 write!(f, " waiting={capacity} send OUTCOME or LOST first")
             }
-            Self::Kits(why, number) => {
-                let (what, meaning) = why.in_words();
-                write!(f, " {what}={number} {meaning}")
-            }
+            Self::Kits(why, number) => match why.in_words() {
+                Some((what, meaning)) => write!(f, " {what}={number} {meaning}"),
+                None => Ok(()),
+            },
             Self::Early => f.write_str(" no estimate yet"),
             Self::Closed | Self::Blank => Ok(()),
             Self::Locked(Lock::WrongProofs) => f.write_str(" wrong proofs until=power-up"),
