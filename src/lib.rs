@@ -10,6 +10,7 @@
 //! | module | what it is | start with |
 //! |---|---|---|
 //! | [`plan`] | public parameters of a trial, checked once | [`plan::Plan`] |
+//! | [`ratio`] | exact rationals, in which a plan and its rates are given | [`ratio::Ratio`] |
 //! | [`chance`], [`noise`] | the source of randomness; exact integer samplers | [`chance::Chance`] |
 //! | [`design`] | the designs: which arm, and what is learned | [`design::interim`] |
 //! | [`trial`] | the state machine: assign, outcome, look, close | [`trial::Trial`] |

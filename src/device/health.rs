@@ -69,6 +69,14 @@ const _: () = assert!(WINDOW.is_multiple_of(BIT_WINDOW));
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unhealthy;
 
+impl core::fmt::Display for Unhealthy {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the entropy source failed a health test")
+    }
+}
+
+impl core::error::Error for Unhealthy {}
+
 /// The state of the three tests.
 #[derive(Clone, Copy, Debug)]
 struct Tests {
@@ -211,6 +219,7 @@ mod tests {
     #[test]
     fn a_source_that_falls_silent_fails() {
         assert_eq!(lifetime(|i, byte| (i <= 500).then_some(byte)), 500);
+        assert!(format!("{Unhealthy}").contains("entropy source failed"));
     }
 
     /// A seed depends on what was before and on every sample.

@@ -1,9 +1,9 @@
 //! The next kit of each arm of a blinded trial, computed ahead.
 //!
 //! A kit number takes hundreds of rounds ([`crate::kits`]), too long for a request. So one kit of
-//! *each* arm is made ready between requests, a piece at a time, and an arm just chosen takes the
-//! one that lies ready. A request that needs a kit first finishes both: how long that takes depends
-//! on when requests came, which is public, and not on any arm.
+//! *each* arm is made ready between requests, a piece at a time, and `ASSIGN` uses the kit already
+//! computed for the chosen arm. A request that needs a kit first finishes both: how long that takes
+//! depends on when requests came, which is public, and not on any arm.
 //!
 //! Nothing of this is stored. After power-up both are made anew from the custodian's key, the trial
 //! file's digest and the counts; so the key cannot be changed while there is a blinded trial.

@@ -14,8 +14,8 @@
 //! Beginning and erasing a trial writes them all. They can be read only by a trial made from the
 //! plan, which may come anywhere in the log, so values are read in two passes: first the plan, then
 //! the rest. Erasing a trial leaves none of its values on flash, so an older value is of the same
-//! trial, or absent. Whether a part that the plan has is absent is known after its last value, so
-//! it is checked at the end ([`DeviceState::finish`]).
+//! trial, or absent. Missing parts are detected after all values are read
+//! ([`DeviceState::finish`]).
 //!
 //! # Version
 //! The plan's first byte is [`STATE_VERSION`], the version of what all the other parts mean. If the

@@ -29,7 +29,7 @@ const TERMS: u64 = 28;
 const LEAST_TAIL: u128 = 8;
 /// Halvings that bring 16, which no exponent exceeds, to 1/2.
 const HALVINGS: u32 = 5;
-/// What the tabulated rate lies below the stated one: 2^-50.
+/// Difference between the stated and the tabulated rate: 2^-50.
 const MARGIN: u128 = 1 << (POINT - 50);
 
 /// L, the number of digits: the least with rate 2^L >= 8.

@@ -155,7 +155,9 @@ impl<const U: usize> WaitingTable<U> {
     /// Counts one more replacement of a patient; the slot, and how many there are now. `None` if
     /// the patient does not wait or had as many as there may be.
     pub fn count_replacement(&mut self, patient: u32) -> Option<(u16, u8)> {
-        let (numbers, slot) = (self.numbers(), self.find(patient, patient)?);
+        // 0 is in every free slot.
+        let slot = self.find(patient, patient).filter(|_| patient != 0)?;
+        let numbers = self.numbers();
         let entry = self.slots.get_mut(usize::from(slot))?;
         let waiting = entry.waiting(numbers);
         let replaced = waiting.replaced + 1;

@@ -262,8 +262,8 @@ mod tests {
         }
     }
 
-    /// What the framer sums as characters come is what is summed of a whole line, wherever stars,
-    /// CRs and the end of what is kept stand.
+    /// The running checksum equals the checksum of the whole line, wherever stars, CRs and the end
+    /// of what is kept stand.
     #[test]
     fn sums_of_the_framer_are_those_of_the_line() {
         let long = [b'x'; LINE_LIMIT + 9];

@@ -87,3 +87,47 @@ fn flash_holds_the_trial_after_every_request() {
         }
     }
 }
+
+/// Damaged memory is a fault of the device: nothing of the request is stored, and after power-up it
+/// can be sent again.
+#[test]
+fn damaged_memory_is_a_fault() {
+    for request in ["OUTCOME 1 1", "LOST 1", "ASSIGN 2 0"] {
+        let mut desk = Desk::running(1, PLAN);
+        desk.assign(1, 0);
+        desk.device.trial_mut().unwrap().damage(0);
+        desk.dialogue(&[
+            (request, "ERR storage until=power-up"),
+            ("OUTCOME 1 1", "ERR storage until=power-up"),
+        ]);
+        assert!(desk.ask("HELLO").contains(" fault"), "{request}");
+        let mut desk = desk.power_up(2);
+        let status = desk.ask("STATUS");
+        assert!(status.contains(" assigned=1 resolved=0 waiting=1 "), "{request}: {status}");
+        assert!(desk.assign(2, 0).starts_with("ARM 2 "), "{request}");
+        assert_eq!(desk.ask("OUTCOME 1 1"), "OK 1");
+    }
+}
+
+/// Neither a look nor the close deals with features of another design.
+#[test]
+fn damaged_memory_stops_looks_and_the_close() {
+    for (patients, at_rest) in [(10, true), (10, false), (4, false)] {
+        let mut desk = Desk::running(1, PLAN);
+        for patient in 1..=patients {
+            desk.assign(patient, 0);
+            assert_eq!(desk.ask(&format!("OUTCOME {patient} 1")), format!("OK {patient}"));
+        }
+        desk.device.trial_mut().unwrap().damage(2);
+        if at_rest {
+            assert_eq!(desk.device.rest(), equipoise::device::Rest::Idle);
+        } else if patients < 10 {
+            assert_eq!(desk.order("CLOSE"), "ERR storage until=power-up");
+        }
+        assert_eq!(desk.ask("STATUS"), "ERR storage until=power-up", "after {patients}");
+        let mut desk = desk.power_up(2);
+        let status = desk.ask("STATUS");
+        let looks = format!(" looks={} ", patients / 10);
+        assert!(!status.contains("closed") && status.contains(&looks), "{status}");
+    }
+}

@@ -142,7 +142,7 @@ fn framer_keeps_the_longest_line() {
     }
 }
 
-/// Whoever reads why a line was refused can tell what was wrong with it.
+/// Every error message says what happened, in characters of the line.
 #[test]
 fn errors_name_what_was_wrong() {
     let wrong = |got| WireError::Checksum { got, expected: 0xBEEF }.to_string();
@@ -151,4 +151,8 @@ fn errors_name_what_was_wrong() {
     assert!(wrong(None).contains("BEEF") && wrong(None) != wrong(Some(0)));
     let syntax = Request::parse(b"LOST x").unwrap_err().to_string();
     assert!(syntax.contains("\"x\""), "{syntax}");
+    let plan = Plan::parse("a~*\u{e9}\u{7f}=1").unwrap_err().to_string();
+    assert!(plan.starts_with("a~???? is"), "{plan}");
+    let plan = Plan::from_pairs([("features", "two or more, as the ward needs")]).unwrap_err();
+    assert!(plan.to_string().starts_with("features=two or more, as the ward allowed"), "{plan}");
 }

@@ -131,9 +131,46 @@ fn storage_work_tells_no_patient_apart() {
     }
 }
 
-/// No plan and no sequence of requests panics or overflows.
+/// The estimates of a trial, each of which must lie in its interval, and that from -1 to 1.
+fn ordered_estimates(trial: &Small) -> usize {
+    let estimates = (0..9).filter_map(|j| trial.estimate(j)).map(|e| e.in_millionths());
+    let check = |(effect, low, high, _)| {
+        let ordered = [-1_000_000, low, effect, high, 1_000_000].is_sorted();
+        assert!(ordered, "{effect} from {low} to {high} in {}", trial.plan());
+    };
+    estimates.map(check).count()
+}
+
+/// Noise far above the effect leaves estimates and intervals in their order: small trials of
+/// Algorithm 2 with little privacy budget.
+#[test]
+fn estimates_are_ordered_under_heavy_noise() {
+    let mut seen = 0;
+    for (case, epsilon) in ["1/1000", "1/100", "1/10", "1"].into_iter().cycle().take(40).enumerate()
+    {
+        let patients = 10 + case * 50 / 39;
+        let text = format!("design=dp-conse features=2 patients={patients} epsilon={epsilon}");
+        let mut chance = Generator::seed_from_u64(case as u64);
+        let mut trial = Small::new(plan(&text)).unwrap();
+        for k in 1..=patients as u32 {
+            let arm = trial.assign((k % 2) as u8, None, &mut chance).unwrap();
+            match k % 5 {
+                0 => trial.lost(k, &mut chance).unwrap(),
+                _ => trial.outcome(k, arm.index() as u16, &mut chance).unwrap(),
+            }
+            seen += ordered_estimates(&trial);
+        }
+        trial.close(&mut chance);
+        seen += ordered_estimates(&trial);
+    }
+    assert!(seen > 100, "{seen} estimates");
+}
+
+/// No plan and no sequence of requests panics or overflows, and every estimate lies in its
+/// interval.
 #[test]
 fn no_request_sequence_panics() {
+    let mut seen = 0;
     let mut world = Xoshiro256PlusPlus::seed_from_u64(8);
     let ends = ["features=1", "features=8"];
     let horizons = ["patients=2", "patients=3", "patients=40", "patients=10000000"];
@@ -174,10 +211,11 @@ fn no_request_sequence_panics() {
                     _ if word >> 56 == 0 => trial.close(&mut chance),
                     _ => trial = Small::decode(&bytes(&trial)).unwrap(),
                 }
-                (0..9).for_each(|j| ignore(trial.estimate(j).map(|e| e.in_millionths())));
+                seen += ordered_estimates(&trial);
             }
         }
     }
+    assert!(seen > 1000, "{seen} estimates");
 }
 
 #[test]

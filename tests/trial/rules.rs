@@ -272,12 +272,53 @@ fn impossible_counts_of_kits_are_refused() {
     assert!(read(replaced, 10) && !read(replaced, 11), "ten kits are in reserve");
 }
 
-/// Whoever reads a message can tell what happened.
+/// Damaged memory is found before an outcome, a loss or a patient changes anything.
+#[test]
+fn damage_is_found_before_a_change() {
+    for design in DESIGNS {
+        let mut chance = Generator::seed_from_u64(1);
+        let text = format!("design={design} features=2 patients=20 epsilon=1");
+        let mut trial = Small::new(plan(&text)).unwrap();
+        trial.assign(1, None, &mut chance).unwrap();
+        assert!(trial.is_sound(), "{design}");
+        trial.damage(1);
+        assert!(!trial.is_sound(), "{design}");
+        assert_eq!(trial.outcome(1, 1, &mut chance), Err(TrialError::Fault));
+        assert_eq!(trial.lost(1, &mut chance), Err(TrialError::Fault));
+        assert_eq!(trial.assign(1, None, &mut chance), Err(TrialError::Fault));
+        assert_eq!((trial.assigned(), trial.unresolved()), (1, 1), "{design}");
+    }
+}
+
+/// A patient who does not wait gets no other kit, and none is counted.
+#[test]
+fn resolved_patient_gets_no_replacement() {
+    let mut chance = Generator::seed_from_u64(1);
+    let mut trial = Small::new(plan("features=2 patients=30 epsilon=1 kits=40")).unwrap();
+    for k in 1..=2 {
+        trial.assign(0, None, &mut chance).unwrap();
+        assert_eq!(trial.replace(k, Arm::One, 7), Ok(()), "patient {k} waits");
+    }
+    trial.outcome(1, 1, &mut chance).unwrap();
+    trial.take_dirty();
+    for k in [0, 1, 3] {
+        assert_eq!(trial.replace(k, Arm::One, 7), Err(NoKit::Resolved), "patient {k}");
+    }
+    assert_eq!(trial.replaced(), 2);
+    assert!(trial.dirty().is_empty());
+}
+
+/// Every error message says what happened.
 #[test]
 fn messages_differ() {
     use TrialError::{Capacity, Closed, Complete, Fault, Feature, Full, Range, Unknown};
     let errors = [Capacity, Feature, Full, Complete, Closed, Unknown, Range, Fault];
-    let kits = [NoKit::Open, NoKit::Resolved, NoKit::Most, NoKit::Reserve, NoKit::Closed];
+    let kits = [NoKit::Open, NoKit::Resolved, NoKit::Most, NoKit::Reserve].into_iter().chain([
+        NoKit::Closed,
+        NoKit::Unknown,
+        NoKit::Order(1),
+        NoKit::Order(2),
+    ]);
     let messages = errors.map(|error| error.to_string()).into_iter();
     let messages: Vec<_> = messages.chain(kits.map(|no| no.to_string())).collect();
     let different: std::collections::HashSet<_> = messages.iter().collect();
