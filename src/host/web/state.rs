@@ -191,9 +191,10 @@ impl State {
 }
 
 fn progress(status: &Status) -> Value {
+    // True for every design: `uniform` measures from the first patient on, by a fair coin.
     let phase = match status.phase {
-        Phase::Explore => "explore (both arms by coin)",
-        Phase::Measure => "measure (the better arm mostly)",
+        Phase::Explore => "explore (which arm is better)",
+        Phase::Measure => "measure (the effect)",
         Phase::Closed => "closed",
     };
     let look = match status.next_look {

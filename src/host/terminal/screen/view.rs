@@ -78,9 +78,10 @@ fn header(model: &Model, frame: &mut Frame<'_>, area: Rect) {
             let share = f64::from(status.assigned) / f64::from(status.patients.max(1));
             let full = (share * BAR as f64) as usize;
             let bar = format!("{}{}", "█".repeat(full), "░".repeat(BAR.saturating_sub(full)));
+            // True for every design: `uniform` measures from the first patient on, by a fair coin.
             let phase = match status.phase {
-                Phase::Explore => "explore (first half)",
-                Phase::Measure => "measure (second half)",
+                Phase::Explore => "explore (which arm is better)",
+                Phase::Measure => "measure (the effect)",
                 Phase::Closed => "closed (see: equipoise report)",
             };
             let look = match status.next_look {
