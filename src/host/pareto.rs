@@ -25,13 +25,13 @@ use crate::design::Arm;
 use crate::plan::{Design, Plan, Ratio};
 
 /// The parameter along a curve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// The trade between regret and error
+    /// The trade between regret and error.
     Alpha,
-    /// What privacy costs
+    /// What privacy costs.
     Epsilon,
-    /// What a rare feature costs
+    /// What a rare feature costs.
     Fmin,
 }
 

@@ -31,11 +31,11 @@ pub struct Sample {
 }
 
 /// A noise law.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
-    /// k with probability (1-q)/(1+q) q^|k|, q = e^-rate
+    /// k with probability (1-q)/(1+q) q^|k|, q = e^-rate.
     DiscreteLaplace,
-    /// The same around a centre, conditioned on being at least 0
+    /// The same around a centre, conditioned on being at least 0.
     LapPlus,
 }
 

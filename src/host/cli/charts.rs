@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 use super::error::CliError;
 use super::simulate::{PlanArgs, WorldArgs, progress};
-use super::values::Choosers;
+use super::values::{Choosers, over};
 use crate::host::chart::{Chart, check, save};
 use crate::host::normality::{self, Errors};
 use crate::host::output::say;
@@ -21,7 +21,7 @@ pub struct ParetoArgs {
     #[arg(long)]
     force: bool,
     /// Which picture
-    #[arg(long, value_enum, default_value = "alpha")]
+    #[arg(long, default_value = "alpha", value_parser = over())]
     over: Over,
     /// Designs with a curve, by commas
     #[arg(long, default_value = "interim,dp-conse,conse,uniform", value_parser = Choosers::parse)]

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use super::bedside::add_given;
 use super::error::CliError;
 use super::session::{OperatorArgs, OutputArgs, PatientName, TrialArgs};
+use super::values::note_kind;
 use crate::host::output::say;
 use crate::host::terminal::bedside::check_note;
 use crate::host::terminal::log::{self, Event, Log, NoteKind};
@@ -189,7 +190,7 @@ pub struct NoteArgs {
     /// Patient code, or `#` and the patient's number
     patient: PatientName,
     /// What the note is about
-    #[arg(long, value_enum, default_value_t = NoteKind::Other)]
+    #[arg(long, default_value = "other", value_parser = note_kind())]
     kind: NoteKind,
     /// The note. Do not write an outcome here: notes stay readable in the log
     #[arg(value_parser = note_text)]

@@ -1,8 +1,8 @@
 //! `equipoise demo`.
 
 use super::error::CliError;
+use super::values::demo_board;
 use crate::host::terminal::demo::{Kind, Settings, demo};
-use crate::prelude::*;
 
 /// `equipoise demo`
 #[derive(Debug, clap::Args)]
@@ -11,7 +11,7 @@ pub struct DemoArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     patients: Option<u32>,
     /// Which board plays the device
-    #[arg(long, value_enum, default_value_t = Kind::Virtual)]
+    #[arg(long, default_value = "virtual", value_parser = demo_board())]
     board: Kind,
     /// Seed of the simulated patients; by default another one each time
     #[arg(long, value_name = "S")]

@@ -3,10 +3,9 @@
 use crate::prelude::*;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-
 use super::error::CliError;
 use super::session::{OutputArgs, PortArgs, TrialArgs};
+use super::values::{format, simultaneous};
 use crate::host::boundaries::adjusted::Simultaneous;
 use crate::host::terminal::bedside::failure;
 use crate::host::terminal::keys::KeyFile;
@@ -18,7 +17,7 @@ use crate::wire::FileDigest;
 #[derive(Debug, clap::Args)]
 pub struct ReportArgs {
     /// How to write it
-    #[arg(long, value_enum, default_value_t = Format::Table)]
+    #[arg(long, default_value = "table", value_parser = format())]
     pub format: Format,
     /// Check the MAC; needs the key and the trial file
     #[arg(long, requires = "key_file")]
@@ -35,17 +34,6 @@ pub struct ReportArgs {
     trial: TrialArgs,
     #[command(flatten)]
     device: PortArgs,
-}
-
-fn simultaneous() -> impl TypedValueParser<Value = Simultaneous> {
-    let all = [Simultaneous::Bonferroni, Simultaneous::Holm];
-    PossibleValuesParser::new(all.map(Simultaneous::name)).map(|name| {
-        if name == Simultaneous::Holm.name() {
-            Simultaneous::Holm
-        } else {
-            Simultaneous::Bonferroni
-        }
-    })
 }
 
 /// Prints the estimates.

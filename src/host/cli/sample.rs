@@ -4,6 +4,7 @@ use crate::prelude::*;
 use std::io::{self, BufWriter, ErrorKind};
 
 use super::error::CliError;
+use super::values;
 use crate::host::sample::{Law, Sample, write};
 use crate::noise::Rate;
 
@@ -14,7 +15,7 @@ const GREATEST_CENTER: u64 = 1 << 62;
 #[derive(clap::Args, Debug)]
 pub struct SampleArgs {
     /// The law
-    #[arg(long)]
+    #[arg(long, value_parser = values::law())]
     law: Law,
     /// The rate of the law: e^-rate is the ratio of neighbouring probabilities; 1/134217728..=16
     #[arg(long, value_name = "NUM/DEN", value_parser = rate, allow_hyphen_values = true)]

@@ -4,10 +4,16 @@ use crate::prelude::*;
 use std::io::Read;
 use std::ops::RangeInclusive;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::host::boundaries::Kind;
+use crate::host::boundaries::adjusted::Simultaneous;
+use crate::host::pareto::Over;
+use crate::host::sample::Law;
 use crate::host::simulate::{Arrivals, Chooser, Instance, SimulateError};
+use crate::host::terminal::demo;
+use crate::host::terminal::log::NoteKind;
+use crate::host::terminal::report::Format;
 use crate::plan::{NotARatio, Ratio};
 
 /// A number from 0 to 1.
@@ -87,8 +93,90 @@ pub fn read(path: &str) -> Result<String, SimulateError> {
     read.map_err(|error| SimulateError::File(path.into(), error.to_string()))
 }
 
+/// One of these words, each with what it means for the help.
+///
+/// The words stand here and not at the types, so that only the command line knows its parser.
+fn words<T: Copy + Send + Sync + 'static>(
+    words: &'static [(&'static str, T, &'static str)],
+) -> impl TypedValueParser<Value = T> {
+    let shown = words.iter().map(|(word, _, help)| PossibleValue::new(*word).help(*help));
+    PossibleValuesParser::new(shown).try_map(move |given| {
+        let known = words.iter().find(|(word, ..)| *word == given);
+        known.map(|(_, value, _)| *value).ok_or(UNKNOWN)
+    })
+}
+
+/// One of these values, by its name.
+pub fn named<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.map(name))
+        .try_map(move |given| all.into_iter().find(|value| name(*value) == given).ok_or(UNKNOWN))
+}
+
+/// Said of a word that the parser let through and nobody knows.
+const UNKNOWN: &str = "not one of the possible values";
+
 /// The kinds of boundary.
 pub fn boundary() -> impl TypedValueParser<Value = Kind> {
-    PossibleValuesParser::new(Kind::ALL.map(Kind::name))
-        .map(|name| Kind::parse(&name).unwrap_or(Kind::OBrienFleming))
+    named(Kind::ALL, Kind::name)
+}
+
+/// Ways to make intervals valid in all features together.
+pub fn simultaneous() -> impl TypedValueParser<Value = Simultaneous> {
+    named([Simultaneous::Bonferroni, Simultaneous::Holm], Simultaneous::name)
+}
+
+/// What a note is about.
+pub fn note_kind() -> impl TypedValueParser<Value = NoteKind> {
+    words(&[
+        ("deviation", NoteKind::Deviation, "The patient did not get what the arm says"),
+        (
+            "wrong-kind",
+            NoteKind::WrongKind,
+            "The patient was enrolled as the wrong kind of patient",
+        ),
+        ("withdrawal", NoteKind::Withdrawal, "The patient left the trial"),
+        ("other", NoteKind::Other, "Anything else"),
+    ])
+}
+
+/// Which board plays the device in a demonstration.
+pub fn demo_board() -> impl TypedValueParser<Value = demo::Kind> {
+    words(&[
+        ("virtual", demo::Kind::Virtual, "Inside this program"),
+        ("qemu", demo::Kind::Qemu, "The firmware for the micro:bit v1, emulated"),
+    ])
+}
+
+/// How a report is written.
+pub fn format() -> impl TypedValueParser<Value = Format> {
+    words(&[
+        ("table", Format::Table, "For a person at a terminal"),
+        ("csv", Format::Csv, "For a spreadsheet"),
+        ("json", Format::Json, "For a program"),
+        ("svg", Format::Svg, "A picture"),
+    ])
+}
+
+/// The parameter along the curves of a picture.
+pub fn over() -> impl TypedValueParser<Value = Over> {
+    words(&[
+        ("alpha", Over::Alpha, "The trade between regret and error"),
+        ("epsilon", Over::Epsilon, "What privacy costs"),
+        ("fmin", Over::Fmin, "What a rare feature costs"),
+    ])
+}
+
+/// A noise law.
+pub fn law() -> impl TypedValueParser<Value = Law> {
+    words(&[
+        (
+            "discrete-laplace",
+            Law::DiscreteLaplace,
+            "k with probability (1-q)/(1+q) q^|k|, q = e^-rate",
+        ),
+        ("lap-plus", Law::LapPlus, "The same around a centre, conditioned on being at least 0"),
+    ])
 }

@@ -50,7 +50,7 @@ const QEMU_PATIENTS: u32 = 1000;
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Which board plays the device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// Inside this program.
     #[default]

@@ -45,7 +45,7 @@ use crate::wire::{Hex, Micro, Status, TrialId};
 pub const LEVEL: f64 = 0.95;
 
 /// How a report is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// For a person at a terminal.
     Table,
