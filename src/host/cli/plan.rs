@@ -3,11 +3,11 @@
 use crate::prelude::*;
 use std::io::IsTerminal;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::error::CliError;
-use super::values::{arrivals, boundary, ratio, share};
+use super::values::{arrivals, boundary, named, ratio, share};
 use crate::host::boundaries::Kind;
 use crate::host::dossier::{self, Dossier};
 use crate::host::output::{check_file, say, write_file};
@@ -19,7 +19,7 @@ use crate::host::planner::verdict::{out_of_reach, refusal};
 use crate::host::planner::{Given, Meter, Question, Target, Wish};
 use crate::host::simulate::{Arrivals, Delay, Instance, Lost, Scenario, SimulateError};
 use crate::host::terminal::due::Due;
-use crate::plan::{Design, Plan, Ratio};
+use crate::plan::{Close, Design, Parameters, Plan, Ratio};
 
 /// `equipoise plan`
 #[derive(Clone, Debug, clap::Args)]
@@ -144,20 +144,18 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 fn target() -> impl TypedValueParser<Value = Target> {
-    PossibleValuesParser::new(["feature", "overall"])
-        .map(|name| if name == "overall" { Target::Overall } else { Target::Feature })
+    named([Target::Feature, Target::Overall], |target| match target {
+        Target::Feature => "feature",
+        Target::Overall => "overall",
+    })
 }
 
 fn board() -> impl TypedValueParser<Value = Board> {
-    let named = |name: String| Board::ALL.into_iter().find(|board| board.name() == name);
-    PossibleValuesParser::new(Board::ALL.map(Board::name))
-        .map(move |name| named(name).unwrap_or(Board::V1))
+    named(Board::ALL, Board::name)
 }
 
 fn design() -> impl TypedValueParser<Value = Design> {
-    let names = [Design::Interim, Design::Uniform].map(Design::name);
-    PossibleValuesParser::new(names)
-        .map(|name| if name == Design::Uniform.name() { Design::Uniform } else { Design::Interim })
+    named([Design::Interim, Design::Uniform], Design::name)
 }
 
 /// A bar on standard error with the time left of the simulations begun so far.
@@ -242,16 +240,18 @@ impl PlannerArgs {
 
     fn base(&self, delay: Delay) -> Result<Scenario, SimulateError> {
         let least = 2 * u32::from(self.features);
-        let plan = Plan::from_pairs([
-            ("design", self.design.name()),
-            ("features", &self.features.to_string()),
-            ("patients", &self.patients.unwrap_or(least).to_string()),
-            ("scale", &self.scale.to_string()),
-            ("beta", &self.beta.to_string()),
-            ("alpha", &self.alpha.map_or("1/4".into(), |alpha| alpha.to_string())),
-            ("epsilon", &self.epsilon.map_or("1".into(), |epsilon| epsilon.to_string())),
-            ("reports", &self.reports.to_string()),
-        ])?;
+        let plan = Plan::new(Parameters {
+            design: self.design,
+            features: self.features,
+            patients: self.patients.unwrap_or(least),
+            scale: self.scale,
+            alpha: self.alpha.unwrap_or(Ratio::QUARTER),
+            epsilon: self.epsilon.unwrap_or(Ratio::ONE),
+            beta: self.beta,
+            reports: self.reports,
+            close: Close::Custodian,
+            kits: 0,
+        })?;
         let effect = self.effect.unwrap_or(0.0);
         let instance = Instance::with_effect(self.features, self.baseline, effect);
         let mut base = Scenario::new(plan, instance, 1, self.seed);
