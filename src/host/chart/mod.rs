@@ -5,11 +5,8 @@
 //! outside the plane, so it never covers a point. Series differ in colour (Okabe and Ito's palette,
 //! safe for colour-blind readers) and in marker.
 
-mod file;
 mod range;
 pub mod svg;
-
-pub use file::{ChartError, check, save};
 
 use crate::prelude::*;
 use std::fmt::Write;

@@ -2,10 +2,11 @@
 
 use crate::prelude::*;
 
+use super::chart_file::{check, save};
 use super::error::CliError;
 use super::simulate::{PlanArgs, WorldArgs, progress};
 use super::values::{Choosers, over};
-use crate::host::chart::{Chart, check, save};
+use crate::host::chart::Chart;
 use crate::host::normality::{self, Errors};
 use crate::host::output::say;
 use crate::host::pareto::{self, Over, Request};
@@ -61,7 +62,7 @@ pub fn pareto(args: &ParetoArgs) -> Result<(), CliError> {
         points.into_iter().map(measure).collect::<Result<Vec<_>, _>>()
     })?;
     bar.finish_and_clear();
-    Ok(save(&args.out, &pareto::chart(args.over, &measured), &pareto::csv(&measured), args.force)?)
+    save(&args.out, &pareto::chart(args.over, &measured), &pareto::csv(&measured), args.force)
 }
 
 /// `equipoise normality`

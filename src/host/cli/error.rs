@@ -13,7 +13,6 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::host::chart::ChartError;
 use crate::host::output::say;
 use crate::host::simulate::SimulateError;
 use crate::host::terminal::failure::Failure;
@@ -102,12 +101,6 @@ impl From<TrialFileError> for CliError {
 
 impl From<SimulateError> for CliError {
     fn from(error: SimulateError) -> Self {
-        Self::usage(error)
-    }
-}
-
-impl From<ChartError> for CliError {
-    fn from(error: ChartError) -> Self {
         Self::usage(error)
     }
 }

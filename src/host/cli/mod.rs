@@ -3,6 +3,7 @@
 
 pub mod audit;
 pub mod bedside;
+mod chart_file;
 pub mod charts;
 pub mod check;
 pub mod coordinator;

@@ -1,37 +1,19 @@
 //! Writing a picture to a file, by the ending of its name.
 
 use crate::prelude::*;
-use std::fmt;
 use std::io::{self, Write as _};
 use std::process::{Command, Stdio};
 
-use super::Chart;
+use super::error::CliError;
+use crate::host::chart::Chart;
 use crate::host::output::{check_file, write_file};
-
-/// Why a picture was not written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ChartError {
-    /// The name has another ending than `.svg`, `.png` or `.csv`.
-    Name(String),
-    /// The file could not be written: path, reason.
-    File(String, String),
-}
-
-impl fmt::Display for ChartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Name(path) => {
-                write!(f, "out={path} allowed a name that ends in .svg, .png or .csv")
-            }
-            Self::File(path, reason) => write!(f, "{path}: {reason}"),
-        }
-    }
-}
-
-impl std::error::Error for ChartError {}
 
 fn ending(path: &str) -> Option<&str> {
     path.rsplit_once('.').map(|(_, end)| end).filter(|end| ["svg", "png", "csv"].contains(end))
+}
+
+fn other_ending(path: &str) -> CliError {
+    CliError::usage(format!("out={path} allowed a name that ends in .svg, .png or .csv"))
 }
 
 /// Writes a picture as SVG or PNG, or with `.csv` the numbers behind it. A file that exists is only
@@ -42,15 +24,14 @@ fn ending(path: &str) -> Option<&str> {
 ///
 /// # Errors
 /// A name that ends otherwise, a file that exists or cannot be written, or no converter for PNG.
-pub fn save(path: &str, chart: &Chart, csv: &str, force: bool) -> Result<(), ChartError> {
-    let failed = |error: io::Error| ChartError::File(path.into(), error.to_string());
+pub fn save(path: &str, chart: &Chart, csv: &str, force: bool) -> Result<(), CliError> {
     match ending(path) {
         Some("svg") => write_file(path, chart.svg(), force),
         Some("csv") => write_file(path, csv, force),
         Some(_) => png(&chart.svg()).and_then(|png| write_file(path, png, force)),
-        None => return Err(ChartError::Name(path.into())),
+        None => return Err(other_ending(path)),
     }
-    .map_err(failed)
+    .map_err(|error| CliError::file(path, &error))
 }
 
 fn png(svg: &str) -> io::Result<Vec<u8>> {
@@ -76,7 +57,7 @@ fn png(svg: &str) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// A name that ends otherwise, or a file that exists.
-pub fn check(path: &str, force: bool) -> Result<(), ChartError> {
-    ending(path).ok_or_else(|| ChartError::Name(path.into()))?;
-    check_file(path, force).map_err(|error| ChartError::File(path.into(), error.to_string()))
+pub fn check(path: &str, force: bool) -> Result<(), CliError> {
+    ending(path).ok_or_else(|| other_ending(path))?;
+    check_file(path, force).map_err(|error| CliError::file(path, &error))
 }
