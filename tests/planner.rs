@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use equipoise::host::boundaries::Kind;
-use equipoise::host::normality::normal;
+use equipoise::host::normal::normal;
 use equipoise::host::planner::{Choice, Given, Question, Silent, Target, Wish};
 use equipoise::host::simulate::{Instance, Policy, Scenario, run};
 use equipoise::plan::Plan;

@@ -19,6 +19,7 @@ pub mod device;
 pub mod dossier;
 pub mod flash_file;
 pub mod kits;
+pub mod normal;
 pub mod normality;
 pub mod os;
 pub mod output;

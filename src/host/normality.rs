@@ -13,6 +13,7 @@ use crate::prelude::*;
 use std::fmt::Write;
 
 use super::chart::{Axis, Chart, Look, Point, Series};
+use super::normal::normal;
 use super::simulate::{Scenario, SimulateError, estimates};
 use crate::design::Arm;
 use crate::plan::Design;
@@ -27,12 +28,6 @@ pub struct Errors {
     /// Mean of T (error)^2 less T (noise), over (s0^2 + s1^2); only for fair-coin trials of T
     /// patients.
     pub factor: Option<f64>,
-}
-
-/// The standard normal distribution function.
-#[must_use]
-pub fn normal(x: f64) -> f64 {
-    0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
 }
 
 impl Errors {

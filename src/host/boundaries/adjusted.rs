@@ -20,7 +20,7 @@ use crate::prelude::*;
 
 use super::Kind;
 use crate::design::schedule::next_look;
-use crate::host::planner::search::probit;
+use crate::host::normal::probit;
 use crate::plan::Plan;
 
 /// The two-sided level of all intervals together.

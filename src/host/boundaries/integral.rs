@@ -1,7 +1,6 @@
 //! The score of a trial that has gone on so far, by recursive numerical integration.
 
-use crate::host::normality::normal;
-use crate::host::planner::search::density;
+use crate::host::normal::{density, normal};
 use crate::prelude::*;
 
 /// Grid steps a standard deviation of the coming increment, and the limits of the grid.

@@ -21,8 +21,7 @@ mod integral;
 
 use crate::prelude::*;
 
-use super::planner::search::probit;
-use crate::host::normality::normal;
+use super::normal::{normal, probit};
 use crate::plan::Plan;
 use integral::Walk;
 

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::error::CliError;
 use super::session::{OperatorArgs, PortArgs};
+use crate::host::audit::finding::DP_CONSE;
 use crate::host::output::say;
 use crate::host::terminal::bedside::failure;
 use crate::host::terminal::client::Client;
-use crate::host::terminal::custodian::{self, DP_CONSE_NOTE};
+use crate::host::terminal::custodian;
 use crate::host::terminal::failure::Failure;
 use crate::host::terminal::keys::KeyFile;
 use crate::host::terminal::log::{Event, Log};
@@ -104,7 +105,7 @@ pub fn provision(args: &ProvisionArgs) -> Result<(), CliError> {
         trial.title, trial.plan
     ));
     if begun.claim == Claim::Unproven {
-        say(&format!("{DP_CONSE_NOTE}\n"));
+        say(&format!("{DP_CONSE}\n"));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use super::error::CliError;
+use crate::host::audit::finding::DP_CONSE;
 use crate::host::output::say;
 use crate::host::terminal::demo::{Settings, demo};
 use crate::host::terminal::place;
@@ -31,7 +32,7 @@ pub fn run(args: &StartArgs) -> Result<(), CliError> {
         return Ok(demo(&Settings::default())?);
     }
     let (flash, trial) = (args.flash.as_deref(), args.trial.as_deref());
-    let device = Virtual::start(flash, trial, &place::operator())?;
+    let device = Virtual::start(flash, trial, &place::operator(), DP_CONSE)?;
     let farewell = device.farewell();
     match ask_for_view()? {
         View::Screen => screen::run::run(device.bedside)?,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::error::CliError;
 use super::session::SessionArgs;
+use crate::host::audit::finding::DP_CONSE;
 use crate::host::terminal::start::Virtual;
 use crate::host::web::{self, Settings, loopback};
 
@@ -37,7 +38,7 @@ pub fn web(args: &WebArgs) -> Result<(), CliError> {
         None => args.session.open()?,
         Some(flash) => {
             let (trial, operator) = (args.session.trial.trial.as_deref(), args.session.operator()?);
-            Virtual::start(Some(flash), trial, &operator)?.bedside
+            Virtual::start(Some(flash), trial, &operator, DP_CONSE)?.bedside
         }
     };
     Ok(web::serve(bedside, settings)?)

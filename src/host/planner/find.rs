@@ -1,10 +1,11 @@
 //! The numbers that are not given: patients and effect by bracketing, epsilon and alpha along their
 //! ladders.
 
-use super::search::{self, Effort, first_good, probit};
+use super::search::{self, Effort, first_good};
 use super::wish::score_error;
 use super::{Candidate, Choice, Given, Question, Target, Wish};
 use crate::design::Arm;
+use crate::host::normal::probit;
 use crate::host::simulate::{Instance, Policy, SimulateError, Summary};
 use crate::plan::{Design, MAX_PATIENTS, Ratio};
 

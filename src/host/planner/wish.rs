@@ -1,7 +1,7 @@
 //! What is wanted of a plan, and how far a simulated trial is from it.
 
 use super::FINE;
-use super::search::{self, probit};
+use crate::host::normal::{density, probit};
 use crate::host::simulate::{Figure, Summary};
 
 /// Whose interval counts.
@@ -86,7 +86,7 @@ impl Wish {
 /// The standard error of a score: that of the power, on the scale of quantiles.
 pub(super) fn score_error(wish: &Wish, summary: &Summary) -> f64 {
     match (wish.power, wish.power_of(summary)) {
-        (Some(wanted), Some(power)) => power.error / search::density(probit(wanted)),
+        (Some(wanted), Some(power)) => power.error / density(probit(wanted)),
         _ => 0.0,
     }
 }

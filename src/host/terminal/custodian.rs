@@ -16,9 +16,6 @@ use crate::plan::Plan;
 use crate::prelude::*;
 use crate::wire::{Claim, FileDigest, Reply, Request, State, TrialId, Word};
 
-/// Said when a trial of the published algorithm is begun.
-pub const DP_CONSE_NOTE: &str = crate::host::audit::finding::DP_CONSE;
-
 /// How often an exchange is begun before the device counts as unreachable.
 const TRIES: u32 = 4;
 

@@ -68,7 +68,8 @@ pub struct Virtual {
 }
 
 impl Virtual {
-    /// Starts the virtual device; a blank one is provisioned first.
+    /// Starts the virtual device; a blank one is provisioned first. `unproven` is said of a new
+    /// trial whose privacy is not proven.
     ///
     /// # Errors
     /// The files cannot be used.
@@ -76,6 +77,7 @@ impl Virtual {
         flash: Option<&Path>,
         trial: Option<&Path>,
         operator: &str,
+        unproven: &str,
     ) -> Result<Self, Failure> {
         let flash = match flash {
             Some(path) => path.to_owned(),
@@ -90,7 +92,11 @@ impl Virtual {
         let board = Board::virtual_on(&files.flash)?;
         let mut client = Client::new(board.line());
         if client.connect()?.state == State::Blank {
-            provision(&mut client, &files, trial)?;
+            let claim = provision(&mut client, &files, trial)?;
+            if claim == Claim::Unproven {
+                say(&format!("{unproven}\n\nPress Enter to go on. "));
+                read_line()?;
+            }
         }
         let trial = TrialFile::read(trial.unwrap_or(&files.trial()))?;
         let bedside = Bedside::open(client, trial, &files.log(), operator)?;
@@ -138,7 +144,7 @@ pub fn ask_for_view() -> Result<View, Failure> {
     }
 }
 
-fn provision(client: &mut Client, files: &Files, named: Option<&Path>) -> Result<(), Failure> {
+fn provision(client: &mut Client, files: &Files, named: Option<&Path>) -> Result<Claim, Failure> {
     let text = match named {
         Some(path) => std::fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?,
         None => ask_for_trial()?,
@@ -153,11 +159,7 @@ fn provision(client: &mut Client, files: &Files, named: Option<&Path>) -> Result
     let copy = files.trial();
     std::fs::write(&copy, text).map_err(|error| Failure::file(&copy, &error))?;
     let begun = custodian::provision(client, &trial.plan, FileDigest(trial.digest()), &key)?;
-    if begun.claim == Claim::Unproven {
-        say(&format!("{}\n\nPress Enter to go on. ", custodian::DP_CONSE_NOTE));
-        read_line()?;
-    }
-    Ok(())
+    Ok(begun.claim)
 }
 
 fn ask_for_trial() -> Result<String, Failure> {
