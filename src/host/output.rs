@@ -1,5 +1,6 @@
 //! Standard output and files that a command writes.
 
+use crate::prelude::*;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
@@ -36,4 +37,35 @@ pub fn write_file(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>, force: bool) 
     })?;
     file.write_all(bytes.as_ref())?;
     file.sync_all()
+}
+
+/// A field of a CSV file, in quotes.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+/// A field of a CSV file, in quotes if it needs them.
+#[must_use]
+pub fn csv_field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { quoted(text) } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader of the file gets back what was written, whatever it holds.
+    #[test]
+    fn csv_fields_are_quoted_if_needed() {
+        for (text, field) in [
+            ("conse", "conse"),
+            ("", ""),
+            ("shares:1,2", "\"shares:1,2\""),
+            ("the \"late\" ones", "\"the \"\"late\"\" ones\""),
+            ("a\nb", "\"a\nb\""),
+        ] {
+            assert_eq!(csv_field(text), field);
+        }
+    }
 }

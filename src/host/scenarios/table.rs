@@ -15,6 +15,7 @@
 use crate::prelude::*;
 
 use super::Cell;
+use crate::host::output::csv_field;
 use crate::host::simulate::{Figure, Summary};
 
 /// What stands in a row under a column.
@@ -39,10 +40,7 @@ impl From<Option<f64>> for Value {
 impl Value {
     fn csv(&self) -> String {
         match self {
-            Self::Text(text) if text.contains([',', '"', '\n']) => {
-                format!("\"{}\"", text.replace('"', "\"\""))
-            }
-            Self::Text(text) => text.clone(),
+            Self::Text(text) => csv_field(text),
             Self::Whole(number) => number.to_string(),
             Self::Number(number) => number.to_string(),
             Self::None => String::new(),

@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use super::Figure;
 use super::shards::{Outcome, Shard};
+use crate::host::output::csv_field;
 
 /// The columns of the CSV form.
 pub const COLUMNS: [&str; 39] = [
@@ -58,11 +59,6 @@ fn rarest(outcome: &Outcome) -> f64 {
     least.unwrap_or(0) as f64 / outcome.summary.runs as f64
 }
 
-/// A cell of CSV.
-fn quoted(text: &str) -> String {
-    if text.contains(',') { format!("\"{text}\"") } else { text.into() }
-}
-
 /// The CSV form.
 #[must_use]
 pub fn csv(shard: &Shard) -> String {
@@ -71,10 +67,10 @@ pub fn csv(shard: &Shard) -> String {
         let (setup, s) = (&outcome.setup, &outcome.summary);
         let some = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
         let cells = [
-            quoted(&setup.design),
-            setup.plan.clone(),
-            setup.arrivals.clone(),
-            setup.delay.clone(),
+            csv_field(&setup.design),
+            csv_field(&setup.plan),
+            csv_field(&setup.arrivals),
+            csv_field(&setup.delay),
             setup.lost[0].to_string(),
             setup.lost[1].to_string(),
             setup.drift.to_string(),

@@ -5,6 +5,7 @@
 //! own escapes on top.
 
 use crate::host::chart::svg::escape;
+use crate::host::output::quoted;
 use crate::prelude::*;
 
 /// Whether a character may be part of a name: visible, or a blank.
@@ -52,7 +53,7 @@ pub fn escaped(text: &str) -> String {
 pub fn csv(text: &str) -> String {
     let formula = text.trim_start().starts_with(['=', '+', '-', '@']);
     let mark = if formula { "'" } else { "" };
-    format!("\"{mark}{}\"", escaped(text).replace('\n', " ").replace('"', "\"\""))
+    quoted(&format!("{mark}{}", escaped(text).replace('\n', " ")))
 }
 
 /// Text for XML and HTML, between tags or in an attribute.
