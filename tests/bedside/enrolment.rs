@@ -59,7 +59,8 @@ fn next_terminal_takes_over_an_enrolment() {
     assert!(ward.terminal().enrol("P-1", 2).is_err());
     ward.plug_in();
     let mut next = ward.terminal();
-    // Another patient first settles the one that is pending; the same patient is the pending one.
+    // Before another patient is enrolled, the pending enrolment is finished; an order for the
+    // patient who is pending finishes it too.
     assert_eq!(next.enrol("P-2", 0).unwrap().number, 2);
     assert_eq!(next.register().number("P-1"), Some(1));
     assert_eq!(ward.requests()[0], ward.requests()[1]);

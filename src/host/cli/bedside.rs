@@ -106,9 +106,9 @@ pub fn add_given(line: &mut serde_json::Value, trial: &TrialFile, given: &Treatm
     }
 }
 
-/// `equipoise replace`
+/// `equipoise replace` and `equipoise lost`
 #[derive(Debug, clap::Args)]
-pub struct ReplaceArgs {
+pub struct PatientArgs {
     /// Patient code, or `#` and the patient's number
     patient: PatientName,
     /// Print one line of JSON
@@ -122,7 +122,7 @@ pub struct ReplaceArgs {
 ///
 /// # Errors
 /// Refused, the trial is not blinded, or no device.
-pub fn replace(args: &ReplaceArgs) -> Result<(), CliError> {
+pub fn replace(args: &PatientArgs) -> Result<(), CliError> {
     let mut bedside = args.session.open()?;
     let number = args.patient.number(bedside.register())?;
     let patient = bedside.replace(number)?;
@@ -205,23 +205,11 @@ pub fn outcome(args: &OutcomeArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// `equipoise lost`
-#[derive(Debug, clap::Args)]
-pub struct LostArgs {
-    /// Patient code, or `#` and the patient's number
-    patient: PatientName,
-    /// Print one line of JSON
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    session: SessionArgs,
-}
-
 /// Records that an outcome will never come.
 ///
 /// # Errors
 /// Refused, recorded before, or no device.
-pub fn lost(args: &LostArgs) -> Result<(), CliError> {
+pub fn lost(args: &PatientArgs) -> Result<(), CliError> {
     let mut bedside = args.session.open()?;
     let number = args.patient.number(bedside.register())?;
     recorded(&bedside.lost(number)?, args.json);

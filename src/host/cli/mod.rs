@@ -64,9 +64,9 @@ enum Command {
     /// Record the outcome of a patient
     Outcome(bedside::OutcomeArgs),
     /// Give a patient of a blinded trial another kit of the same arm
-    Replace(bedside::ReplaceArgs),
+    Replace(bedside::PatientArgs),
     /// Record that the outcome of a patient will never come
-    Lost(bedside::LostArgs),
+    Lost(bedside::PatientArgs),
     /// List the patients whose outcome is missing
     Waiting(coordinator::WaitingArgs),
     /// List every patient of the log with arm, times and notes

@@ -53,7 +53,7 @@ impl Worker<'_> {
             if let Some(fresh) = trouble.as_ref().filter(|_| trouble != self.told) {
                 (self.tell)(fresh.clone());
             }
-            self.settle();
+            self.tell_late_answer();
             // The list first: a patient is on it before the enrolment stops counting as unanswered.
             let waiting = self.bedside.register().waiting().cloned().collect();
             let listened = self.everybody(News::Waiting(waiting));
@@ -147,7 +147,7 @@ impl Worker<'_> {
     }
 
     /// Tells the answer to an enrolment that was answered while another order was carried out.
-    fn settle(&mut self) {
+    fn tell_late_answer(&mut self) {
         if self.unsent.is_some() || self.bedside.register().pending().is_some() {
             return;
         }
