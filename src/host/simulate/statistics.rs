@@ -31,7 +31,8 @@ pub struct FeatureRun {
     pub patients: [u32; 2],
     /// The estimate, if there is one.
     pub estimate: Option<Estimate>,
-    /// The arm dropped in explore, if one was.
+    /// The arm dropped before half (`conse`, `dp-conse`, comparators), or for `interim` the
+    /// trailing arm of a feature that settled before half.
     pub dropped: Option<Arm>,
 }
 
@@ -40,7 +41,8 @@ pub struct FeatureRun {
 pub struct Run {
     /// Every feature.
     pub features: Vec<FeatureRun>,
-    /// Patients assigned when the first arm was dropped anywhere.
+    /// Patients assigned when the first arm was dropped anywhere; for `interim` the count of
+    /// resolved patients at which the first feature settled before half.
     pub first_drop: Option<u32>,
     /// Reports before the last, if a boundary makes them count.
     pub reports: Vec<Report>,
