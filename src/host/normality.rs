@@ -145,13 +145,10 @@ pub fn picture(first: &Scenario, all: &[Errors]) -> (Chart, String) {
         Series { name: name.into(), look: Look::Reference, points: points.into() }
     };
     series.push(line("standard normal", 1.0));
-    series.push(line(
-        "where conse would lie\nwere the published\nvariance the divisor",
-        std::f64::consts::SQRT_2,
-    ));
+    series.push(line("conse with the\npublished variance", std::f64::consts::SQRT_2));
     let plan = &first.plan;
     let chart = Chart {
-        title: "Are the errors normal, with the variance we say?".into(),
+        title: "Standardised errors against the normal law".into(),
         subtitle: format!(
             "{} patients, {} features, epsilon {}, alpha {}, {} runs",
             plan.patients(),

@@ -19,7 +19,7 @@ use crate::host::terminal::trial_file::TrialFile;
 /// `equipoise kits`
 #[derive(Debug, clap::Subcommand)]
 pub enum KitsCommand {
-    /// List every kit with its arm, for labelling; whoever has the list can unblind every patient
+    /// List every kit with its arm, for labelling; anybody with this list can unblind every patient
     ///
     /// A file is readable by its owner alone, and its seal lies beside it as FILE.seal. The seal of
     /// a list on standard output goes to standard error.
@@ -115,7 +115,8 @@ fn list(args: &ListArgs) -> Result<(), CliError> {
         write_private(file, bytes, *force).map_err(|error| CliError::file(file, &error))?;
     }
     say(&format!(
-        "{}: {count} kits, {} of each arm; its seal is in {}\nWhoever has this list can unblind every patient.\n",
+        "{}: {count} kits, {} of each arm; its seal is in {}\n\
+         Anybody with this list can unblind every patient.\n",
         list.display(),
         count / 2,
         seal_file.display()

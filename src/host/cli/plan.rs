@@ -60,7 +60,7 @@ pub struct PlannerArgs {
     /// The design
     #[arg(long, default_value = "interim", value_parser = design())]
     design: Design,
-    /// Two-sided level at which a look lets a feature leave the fair coin
+    /// Two-sided significance level at which a feature switches to the biased coin
     #[arg(long, default_value = "1/20", value_parser = ratio)]
     beta: Ratio,
     /// Largest outcome, 1..=65535; 1 is yes/no

@@ -40,7 +40,8 @@ pub struct PlanArgs {
     /// Privacy loss of one patient, 1/1000..=20 (conse and the comparators ignore it)
     #[arg(long, default_value = "1", value_parser = ratio)]
     epsilon: Ratio,
-    /// Two-sided level at which a look lets a feature leave the fair coin, between 0 and 1
+    /// Two-sided significance level at which a feature switches to the biased coin, between 0 and
+    /// 1
     #[arg(long, default_value = "1/20", value_parser = ratio)]
     beta: Ratio,
     /// Largest outcome, 1..=65535; 1 is yes/no

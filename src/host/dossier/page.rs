@@ -85,7 +85,10 @@ fn plan(dossier: &Dossier) -> Result<String, SimulateError> {
         ),
         ("epsilon, the privacy loss of one patient", plan.epsilon().to_string()),
         ("alpha (0: best estimate, 1: fewest on the worse arm)", plan.alpha().to_string()),
-        ("beta, the level at which a kind leaves the fair coin", plan.beta().to_string()),
+        (
+            "beta, the two-sided significance level at which a kind switches to the biased coin",
+            plan.beta().to_string(),
+        ),
         ("planned reports before the last", plan.reports().to_string()),
         (
             "intervals valid at all reports together",
@@ -125,8 +128,8 @@ fn privacy(dossier: &Dossier) -> String {
     text += &paragraph(&format!(
         "In numbers: whatever anybody sees of the trial, however much they know about everybody else, \
          the odds of any belief about this one patient's data change by a factor of at most {factor:.2} \
-         (epsilon = {}). Who thinks it as likely as not that a patient had a good outcome can be moved \
-         by the trial to {} at most.",
+         (epsilon = {}). A reader who starts at 50 % for a good outcome of this patient can reach at \
+         most {}.",
         dossier.found.choice.epsilon,
         percent(belief)
     ));

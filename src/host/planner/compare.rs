@@ -6,7 +6,7 @@ use super::{Candidate, Choice, Question, Wish};
 use crate::host::simulate::{Comparator, Policy, Scenario, SimulateError, Summary};
 use crate::plan::Design;
 
-/// What the trials are made equal in, to compare the patients they need.
+/// The criterion (power or width) at which sample sizes are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Yardstick {
     /// A power.
@@ -24,7 +24,7 @@ pub struct Column {
     pub planned: Summary,
     /// ... in a world without an effect.
     pub null: Summary,
-    /// The patients it needs to be equal by the yardstick; none if no plan has as many.
+    /// The patients it needs to reach the criterion; none if no plan has as many.
     pub needed: Option<Candidate>,
 }
 
@@ -42,7 +42,7 @@ impl Column {
 pub struct Comparison {
     /// The trials.
     pub columns: Vec<Column>,
-    /// What they are made equal in.
+    /// The criterion at which their sample sizes are compared.
     pub yardstick: Yardstick,
 }
 

@@ -153,8 +153,8 @@ impl Question<'_> {
                 None => self.fewest_patients(choice, wish),
                 Some(_) => self.smallest_effect(choice),
             };
-            // Without alpha the wishes about the estimate give the patients of each alpha, and the
-            // smallest alpha that is kind enough with them is taken.
+            // Without alpha the wishes about the estimate give the patients of each alpha; taken is
+            // the smallest alpha that meets the wishes about share or regret.
             if patients.is_none() && alpha.is_none() && self.wish.cares() && self.wish.measures() {
                 let wish = Wish { better: None, regret: None, ..self.wish };
                 return first_good(&ALPHAS, |alpha| {

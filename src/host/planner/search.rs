@@ -1,8 +1,8 @@
 //! Bracketing by simulation: where a score crosses 0.
 //!
-//! A score is what a candidate has above what is wanted, on a scale on which it is nearly a
-//! straight line in the logarithm of the unknown: the normal quantile of a power, the logarithm of
-//! a width. Every candidate is simulated with the same patients (common random numbers), so the
+//! A score is achieved minus wanted: at least 0 if the wish is met. Its scale, the normal quantile
+//! of a power or the logarithm of a width, makes it nearly a straight line in the logarithm of the
+//! unknown. Every candidate is simulated with the same patients (common random numbers), so the
 //! score is smooth where the candidates are close.
 //!
 //! 1. Rough simulations, in growing steps from a guess, until two of them enclose 0.

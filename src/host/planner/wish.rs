@@ -60,7 +60,7 @@ impl Wish {
         width.unwrap_or(f64::INFINITY)
     }
 
-    /// What a summary has above the wishes about the estimate: at least 0 if it fulfils them.
+    /// Score of the wishes about the estimate: achieved minus wanted; at least 0 if they are met.
     pub(super) fn measured(&self, summary: &Summary) -> f64 {
         let floor = 0.5 / f64::from(FINE);
         let power = self.power.map(|wanted| {
@@ -71,7 +71,7 @@ impl Wish {
         [power, width].into_iter().flatten().fold(f64::INFINITY, f64::min)
     }
 
-    /// What a summary has above the wishes for the patients.
+    /// Score of the wishes for the patients: achieved minus wanted; at least 0 if they are met.
     pub(super) fn cared(&self, summary: &Summary) -> f64 {
         let better = self.better.map(|wanted| 4.0 * (1.0 - summary.worse_share - wanted));
         let regret = self.regret.map(|budget| (budget / f64::max(summary.regret.mean, 1e-9)).ln());

@@ -56,7 +56,7 @@ pub use summary::{FeatureSummary, Figure, Summary};
 /// Most runs of one simulation; bounds the sums.
 pub const MAX_RUNS: u32 = 1_000_000;
 
-/// What cannot be simulated, and what can.
+/// Why a simulation was refused, with allowed values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SimulateError {
     /// The plan is not a legal one.
@@ -106,7 +106,7 @@ const NEEDS_REPORTS: &str = "with interim or uniform and reports=1..=8";
 pub enum Policy {
     /// The plan's design, through the shipping core.
     Core,
-    /// What a reader might use instead.
+    /// A comparator, not one of our designs.
     Comparator(Comparator),
 }
 

@@ -18,7 +18,8 @@ use crate::wire::FileDigest;
 /// The data folder, which holds all of these files.
 ///
 /// # Errors
-/// No variable that says where it is is set.
+/// No environment variable names the data folder (`XDG_DATA_HOME`, `HOME`; on Windows
+/// `LOCALAPPDATA`).
 pub fn data() -> Result<PathBuf, Failure> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     base(|name| set(name).map(PathBuf::from), cfg!(windows)).map(|base| base.join("equipoise"))

@@ -244,7 +244,8 @@ mod tests {
         }
     }
 
-    /// The token opens one door only, and neither token nor folder replaces the cookie.
+    /// The token gives access to the entry page only, and neither token nor folder replaces the
+    /// cookie.
     #[test]
     fn token_and_cookie_are_apart() {
         let guard = guard();
