@@ -3,9 +3,9 @@
 use super::region::WORD;
 use super::{MAX_KEYS, MAX_LONG_KEYS, MAX_PART, MAX_SHORT_PART, Parts};
 
-/// Bits of a descriptor that hold the length of a part in words, for keys below [`MAX_LONG_KEYS`]..
+/// Bits of a descriptor that hold the length of a part in words, for keys below [`MAX_LONG_KEYS`].
 const LONG_BITS: u32 = 6;
-/// .. and for the others, whose descriptors have [`SHORT`] set.
+/// The same for all other keys, whose descriptors have [`SHORT`] set.
 const SHORT_BITS: u32 = 2;
 const SHORT: u32 = 1 << 15;
 

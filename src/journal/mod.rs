@@ -1,6 +1,10 @@
 //! Durable state on NOR flash: a log of small values ("parts"), one atomic transaction per accepted
 //! request.
 //!
+//! It is written by hand because no crate gives all of this: transactions of small parts that
+//! survive a power cut at every word, old values of secrets overwritten, and flash work that
+//! depends on public counts alone.
+//!
 //! # Guarantees
 //! The flash is a [`JournalFlash`] with words of 4 bytes and [`MIN_PAGES`] to 64 pages of 1 to 8
 //! KB, 256 KB at most. A word is written at most twice between erases, torn writes counted, and the
@@ -12,7 +16,7 @@
 //!   else. If committed data is missing or changed, it fails and changes nothing.
 //! * **Read back.** Every word is read back when it is written, and a page is read when it was
 //!   erased. A record that does not read back is written again on another page before the commit
-//!   returns. A page that failed is not used again, also after power-up.
+//!   returns. A page that failed is not used again, also after power-up (but see "Failing flash").
 //! * **Even wear.** Pages are used in a circle.
 //! * **Other formats.** A journal of another format is named ([`MountError::OtherFormat`]), never
 //!   taken for blank flash or for damage, and not changed.
@@ -69,9 +73,10 @@
 //! - The newest page holds no committed record and the page before is still `open`: then its
 //!   opening was cut, or its erase in an earlier recovery, and it may hold anything.
 //!
-//! Anything else is damage. In particular, no change of one or two bits of a word, and no word that
-//! turns blank or zero, is mistaken for a power cut. What cannot be told from a power cut is a
-//! change of several words at the very end of the log: if the mark of the last record is set again
+//! Anything else is damage. In particular, no committed record is lost by a change of one or two
+//! bits of a word, or by a word that turns blank or zero. (If bits of the first blank word are lost,
+//! that may read as a torn header, and nothing is missing.) What cannot be told from a power cut is
+//! a change of several words at the very end of the log: if the mark of the last record is set again
 //! and its commit word has more bits than it should, the record reads as torn.
 //!
 //! If the log ends exactly as a finished commit leaves it, mounting writes nothing, and the next
@@ -94,6 +99,12 @@
 //! are zeroed. What was committed in a failed page stays valid, because it was read back; sweeps
 //! move it away like everything else. Not covered is a bit that changes by itself long after it was
 //! written: that is damage, found at the next mount.
+//!
+//! The set of failed slots is durable from the next page that is opened. Where a record fails, that
+//! page is part of its commit. Where a page does not take a scrub or its closing, or fails its erase
+//! in [`Journal::rest`], the next page may come with a later commit only. If the power fails before
+//! that, the slot is used again until it fails again. Nothing is lost: the mount finds what was not
+//! scrubbed or closed and purges, and whatever the slot takes then is read back too.
 //!
 //! # Privacy
 //! * Once a newer value of a secret part is committed, older ones are overwritten with zeros, or
@@ -140,9 +151,9 @@ use region::{HEADER, Region};
 
 /// Most keys.
 pub const MAX_KEYS: u16 = 1 << 13;
-/// Longest value of a part, in bytes, under a key below [`MAX_LONG_KEYS`]..
+/// Longest value of a part, in bytes, under a key below [`MAX_LONG_KEYS`].
 pub const MAX_PART: usize = 128;
-/// .. and under the others.
+/// Longest value of a part, in bytes, under any other key.
 pub const MAX_SHORT_PART: usize = 12;
 /// Keys from this one on hold short parts only.
 pub const MAX_LONG_KEYS: u16 = 512;

@@ -105,19 +105,21 @@ impl Record {
     /// Words are written in ascending order, each once, with bits going from 1 to 0. So only the
     /// last word that is not blank can be torn: every word before it is as it was to be, and it
     /// still has every bit that it was to have. Where the words before it tell what the torn word
-    /// was to be, it is held against that.
+    /// was to be, it is compared with that value. Everything that no tear can produce is damage.
     pub(super) fn is_torn<F: JournalFlash, P: Parts>(
         region: &mut Region<F>,
         parts: &P,
         (seq, at): (u32, u16),
     ) -> Result<bool, NorFlashErrorKind> {
         let end = region.used(seq)?;
-        if end <= at + 1 {
-            // The header itself.
-            return Ok(true);
-        }
         let header = region.word(seq, at)?;
         let (words, items) = counts(header);
+        if end <= at + 1 {
+            // The header itself: unmarked, and of one part at least, since sweeps alone may be
+            // empty and this is not the first record. Bits that are too many only add to a count.
+            let least = Shape { items: 1, values: 0 }.words();
+            return Ok(header & UNMARKED != 0 && words >= least && items > 0);
+        }
         let shape = Shape { items, values: 0 };
         let whole = words | items << AT_BITS | header & LAST | UNMARKED == header;
         let room = u32::from(Region::<F>::PAGE - at);
@@ -144,9 +146,11 @@ impl Record {
                 return Ok(false);
             }
         }
-        // A blank commit word has every bit.
+        // A blank commit word has every bit. The commit word that the record has with the other
+        // `last` is whole: then two bits of the header have changed.
         let (found, computed) = record.commit(region, parts)?;
-        Ok(found & computed == computed)
+        let (_, other) = Self { last: !record.last, ..record }.commit(region, parts)?;
+        Ok(found & computed == computed && found != other)
     }
 
     /// Where in the good record at this place the value of a part stands; none if its page was

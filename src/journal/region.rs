@@ -5,6 +5,7 @@
 
 use core::ops::{Range, RangeInclusive};
 
+use crc::{CRC_32_ISO_HDLC, Crc, Table};
 use embedded_storage::nor_flash::{NorFlashError, NorFlashErrorKind};
 
 use super::JournalFlash;
@@ -39,23 +40,10 @@ pub(super) const VERSION: u8 = FORMAT.to_be_bytes()[0] - b'0';
 /// No format has more parts than this.
 const MOST_PARTS: u32 = 1 << 13;
 
-/// What a byte adds to CRC-32, of the reflected polynomial 0xEDB88320.
-static TABLE: [u32; 256] = {
-    let (mut table, mut byte) = ([0; 256], 0);
-    while byte < 256 {
-        let (mut sum, mut bit) = (byte as u32, 0);
-        while bit < 8 {
-            sum = (sum >> 1) ^ ((sum & 1) * 0xEDB8_8320);
-            bit += 1;
-        }
-        #[allow(clippy::indexing_slicing, reason = "below 256, and evaluated by the compiler")]
-        {
-            table[byte] = sum;
-        }
-        byte += 1;
-    }
-    table
-};
+/// What a byte adds to CRC-32. The table is that of `crc`, the steps in [`Sum`] are not: the crate
+/// takes bytes only, one in each turn of a loop, and words are what flash is read in. Its other
+/// table, for 16 bytes at a time, takes 16 KB.
+static TABLE: [u32; 256] = Crc::<u32, Table<1>>::new(&CRC_32_ISO_HDLC).table()[0];
 
 /// A running checksum and the place it is for.
 pub(super) struct Sum {
@@ -201,8 +189,7 @@ impl<F: JournalFlash> Region<F> {
             let bytes = ZEROS.get(..usize::from(words.end - at) * WORD).unwrap_or(&ZEROS);
             let end = at + (bytes.len() / WORD) as u16;
             // Written in one go, which stops at the first word that fails. That one is left as it
-            // is: a word may be written twice between erases, and this was the second
-            // time.
+            // is: a word may be written twice between erases, and this was the second time.
             if !self.write(seq, at, bytes)? {
                 good = false;
                 while at < end && self.word(seq, at)? == 0 {

@@ -69,15 +69,24 @@ fn only_a_torn_record_is_torn() {
     let header = |words: u32, items: u32| words | items << 12 | 3 << 30;
     // The descriptor of a part of one word, twice.
     let pair = 1 | 1 << 16;
-    let torn: [&[u32]; 6] = [
+    let torn: [&[u32]; 8] = [
         &[header(4, 1)],
+        &[header(3, 1)],
+        &[header(3, 1) & !(1 << 30)],
         &[header(4, 1) | 0xff],
         &[header(4, 1), pair & 0xffff],
         &[header(room, 1), 1],
         &[header(3, 1), 0],
         &[header(5, 2), pair | 0xff00_0000],
     ];
-    let damaged: [&[u32]; 10] = [
+    let damaged: [&[u32]; 16] = [
+        &[0],
+        &[0x7fff_ffff],
+        &[header(4, 1) & !(1 << 31)],
+        // Too short for a part; of no part.
+        &[header(2, 1)],
+        &[header(2, 0)],
+        &[header(4, 0)],
         &[header(room + 1, 1), 1],
         &[header(room + 2, 1), 1],
         &[header(2, 1), 0],
@@ -104,4 +113,41 @@ fn only_a_torn_record_is_torn() {
     for words in damaged {
         assert_eq!(what(words), Err(MountError::Damaged), "{words:08x?}");
     }
+}
+
+/// The checksum of a record without secret parts, at its place.
+fn record_sum(words: &[u32], (seq, at): (u32, usize)) -> u32 {
+    static CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    (CRC.checksum(&bytes) ^ (seq << 12 | at as u32)) & !(1 << 31)
+}
+
+/// The last record with the mark set again and `last` cleared is damage, also where its commit word
+/// has all bits that the changed header asks for.
+#[test]
+fn two_bits_of_the_last_header_are_no_tear() {
+    let (flash, _) = image(&[Days(3), Step::Assign(0)]);
+    let (slot, page) = newest_page(&flash);
+    let record = records(page).pop().unwrap();
+    let changed = 3 << 30;
+    let sums = |value: u32| {
+        let mut words = page[record.start..record.end - 1].to_vec();
+        *words.last_mut().unwrap() = value;
+        [1 << 31, changed].map(|bits| {
+            words[0] = words[0] & !changed | bits;
+            record_sum(&words, (page[0], record.start))
+        })
+    };
+    // The last word of a patient who waits.
+    let (old, commit) = (page[record.end - 2], page[record.end - 1]);
+    assert_eq!(sums(old)[1], commit, "how the journal sums");
+    let fits = |[torn, whole]: [u32; 2]| whole & torn == torn;
+    let value = (0..=u32::MAX).find(|value| fits(sums(*value))).unwrap();
+    let mut flash = flash.clone();
+    let start = slot * PAGE / 4;
+    flash.damage((start + record.end - 2) * 4, old ^ value);
+    flash.damage((start + record.end - 1) * 4, commit ^ sums(value)[1]);
+    assert!(mount(flash.clone(), SMALL).is_ok(), "a whole record");
+    flash.damage((start + record.start) * 4, changed);
+    assert_eq!(mount(flash, SMALL).err().map(|(error, _)| error), Some(MountError::Damaged));
 }

@@ -176,3 +176,39 @@ pub fn dead_bits_and_power_cuts(record: &mut String) {
         writeln!(record, "dead bit and power cut in {step:?}: {:016x}", print.0).unwrap();
     }
 }
+
+/// The newest page of a journal: its number, and the slots that its header calls failed.
+fn newest(flash: &Flash) -> (u32, u64) {
+    let pages = flash.words().chunks(book::PAGE / 4).filter(|page| page[0] != u32::MAX);
+    let page = pages.max_by_key(|page| page[0]).unwrap();
+    (page[0], u64::from(page[4]) << 32 | u64::from(page[3]))
+}
+
+/// A page that did not take a record is never opened again, however often the log goes round and
+/// the power comes back.
+#[test]
+fn a_failed_page_is_never_opened_again() {
+    const PAGES: usize = 9;
+    for (slot, word) in [(1, 60), (4, 150), (8, 250)] {
+        let mut life = Life::after(PAGES, SMALL, &[Days(3)]);
+        // A bit that is 0 in every word of every value.
+        life.journal.flash().kill(slot * book::PAGE + word * 4, 2, Dead::One);
+        let found = |life: &mut Life| newest(life.journal.flash()).1 == 1 << slot;
+        assert!((0..99).any(|_| {
+            life.take(Days(4));
+            found(&mut life)
+        }));
+        let first = |flash: &Flash| flash.words()[slot * book::PAGE / 4];
+        let flash = life.journal.flash();
+        let (number, opened, erased) = (newest(flash).0, first(flash), flash.erases()[slot]);
+        while newest(life.journal.flash()).0 < number + 3 * PAGES as u32 {
+            life.take(Days(10));
+            life = life.power_up();
+            let flash = life.journal.flash();
+            assert!([opened, u32::MAX].contains(&first(flash)), "slot {slot} was opened again");
+            // Once to wipe what the failed record left.
+            assert!(flash.erases()[slot] <= erased + 1, "slot {slot} was erased again");
+            assert!(found(&mut life), "slot {slot} was forgotten");
+        }
+    }
+}
