@@ -6,7 +6,8 @@
 //! other patient's coin is a function of the patient alone, and the noise of the window that t's
 //! outcome fell into makes up for the difference, so that the noisy ledger is the same. Then every
 //! byte that the device sends, errors and reports included, must be equal, but for t's own `ARM`
-//! lines; and so must the words written and the pages erased behind every reply.
+//! lines; and so must the flash operations behind every reply, in their order: words written, and
+//! which pages were erased.
 //!
 //! The short trials have looks and reports. The long ones go round the whole flash, on both boards'
 //! pages, with no idle time between requests.
@@ -166,8 +167,9 @@ fn transcript(seed: u64, t: Patient, made_up: bool) -> Vec<String> {
             with(|script| script.arm = usize::from(arm.starts_with('1')));
             sent.clear();
         }
-        let work = desk.flash.0.borrow().operations() - before;
-        seen.push(format!("{sent}|{work}|{}", erased(&desk.flash)));
+        let flash = desk.flash.0.borrow();
+        let work = flash.operations() - before;
+        seen.push(format!("{sent}|{work}|{:016x}", flash.trace()));
     };
     let settle = |patient: u32, y: Option<u32>| {
         y.map_or_else(|| format!("LOST {patient}"), |y| format!("OUTCOME {patient} {y}"))
@@ -196,11 +198,6 @@ fn transcript(seed: u64, t: Patient, made_up: bool) -> Vec<String> {
     say("STATUS".to_string());
     say("REPORT".to_string());
     seen
-}
-
-/// Pages erased so far.
-fn erased<const P: usize>(flash: &Flash<P>) -> u32 {
-    flash.0.borrow().erases().iter().sum()
 }
 
 /// Everyone that patient `number` could be.
@@ -260,21 +257,34 @@ fn the_comparison_can_fail() {
     }
 }
 
-/// Outcomes are sent so many patients later.
-const LATE: u32 = 5;
+/// What an observer of a long trial sees behind a line: the reply but for t's arm, the operations
+/// so far, and their fingerprint.
+type Seen = (u32, u64, u64);
 
-/// A long trial without a look: what came back for every line but t's arm, with the words written
-/// and the pages erased so far.
+/// A long trial without a look.
+struct Long {
+    seen: Vec<Seen>,
+    /// Pages erased.
+    erased: u32,
+    /// Patients whose outcome erased a page.
+    erasing: Vec<u32>,
+}
+
+/// Runs a long trial on a device that is nearly full of waiting patients. The outcome of `silent`,
+/// if it is anyone, is not sent.
 fn long_trial<const M: usize, const U: usize, const P: usize>(
     pages: usize,
     plan: &str,
     t: Patient,
-) -> Vec<u32> {
+    silent: Option<u32>,
+) -> Long {
+    // Outcomes are sent so many patients later.
+    let late = U as u32 - 3;
     SCRIPT.set(Some(Script { seed: 3, t, arm: 0, made_up: false, patient: 0, draws: 0 }));
     let mut desk = Desk::<_, Scripted, M, U, P>::on(Flash::of(pages), Repeatable::new(1));
     desk.provision(plan);
     let mut people = Xoshiro256PlusPlus::seed_from_u64(5);
-    let mut seen = Vec::new();
+    let (mut seen, mut erased, mut erasing) = (Vec::new(), 0, Vec::new());
     let mut say = |line: String, secret: bool| {
         let sent = desk.send(sealed(&line).as_bytes());
         assert!(!sent.starts_with(b"ERR"), "{line}: {}", String::from_utf8_lossy(&sent));
@@ -283,7 +293,10 @@ fn long_trial<const M: usize, const U: usize, const P: usize>(
         } else {
             sent.iter().fold(0_u32, |sum, byte| sum * 31 % 9973 + u32::from(*byte))
         };
-        seen.extend([arm, desk.flash.0.borrow().operations() as u32, erased(&desk.flash)]);
+        let flash = desk.flash.0.borrow();
+        seen.push((arm, flash.operations(), flash.trace()));
+        let before = std::mem::replace(&mut erased, flash.erases().iter().sum());
+        before < erased
     };
     for patient in 1..=t.resolved_after {
         with(|script| script.patient = patient);
@@ -293,56 +306,75 @@ fn long_trial<const M: usize, const U: usize, const P: usize>(
             format!("ASSIGN {patient} {} {patient:08x}", if is_t { t.feature } else { feature }),
             is_t,
         );
-        let Some(resolved) = patient.checked_sub(LATE).filter(|patient| *patient > 0) else {
+        let resolved = patient.checked_sub(late).filter(|patient| *patient > 0);
+        let Some(resolved) = resolved.filter(|patient| Some(*patient) != silent) else {
             continue;
         };
         let y = if resolved == t.number { t.y } else { (resolved % 7 > 0).then_some(resolved % 2) };
-        say(
+        if say(
             y.map_or_else(|| format!("LOST {resolved}"), |y| format!("OUTCOME {resolved} {y}")),
             false,
-        );
+        ) {
+            erasing.push(resolved);
+        }
     }
     assert_eq!(desk.flash.0.borrow().misuse(), None);
-    seen
+    Long { seen, erased, erasing }
 }
 
-/// The long trials of everyone that t could be are the same, for patients in a row: among them are
-/// some whose outcome opens a page. Gives the number of pages erased.
+/// The long trials of everyone that t could be are the same, for patients in a row and for three
+/// after them whose own outcome erases a page. Gives the number of pages erased.
 fn same_work<const M: usize, const U: usize, const P: usize>(
     pages: usize,
     plan: &str,
-    ts: Range<u32>,
+    patients: u32,
+    row: Range<u32>,
 ) -> u32 {
-    let resolved_after = ts.start * 2;
-    ts.into_par_iter()
-        .map(|number| {
-            let trial = |feature, y| {
-                let t = Patient { number, feature, coin: feature % 2 == 1, y, resolved_after };
-                long_trial::<M, U, P>(pages, plan, t)
-            };
-            let expected = trial(0, Some(0));
-            for feature in 0..M as u32 {
-                let y = [None, Some(1), Some(0)][feature as usize % 3];
-                let seen = trial(feature, y);
-                let differing = seen.iter().zip(&expected).position(|(a, b)| a != b);
-                assert_eq!(differing, None, "patient {number}, feature {feature}, {y:?}");
-            }
-            expected.last().copied().unwrap()
-        })
-        .max()
-        .unwrap()
+    let trial = |number, feature, y, coin| {
+        let t = Patient { number, feature, coin, y, resolved_after: patients };
+        long_trial::<M, U, P>(pages, plan, t, None)
+    };
+    let scout = trial(row.start, 0, Some(0), false);
+    let erasing: Vec<_> =
+        scout.erasing.iter().copied().filter(|number| *number >= row.end).take(3).collect();
+    assert_eq!(erasing.len(), 3, "hardly any outcome erases a page");
+    row.chain(erasing.clone()).collect::<Vec<_>>().into_par_iter().for_each(|number| {
+        let expected = trial(number, 0, Some(0), false);
+        assert!(!erasing.contains(&number) || expected.erasing.contains(&number));
+        for feature in 0..M as u32 {
+            let y = [None, Some(1), Some(0)][(feature + number) as usize % 3];
+            let found = trial(number, feature, y, (feature / 3 + number) % 2 == 1);
+            let differing = found.seen.iter().zip(&expected.seen).position(|(a, b)| a != b);
+            assert_eq!(differing, None, "patient {number}, feature {feature}, {y:?}");
+            assert_eq!(found.seen.len(), expected.seen.len());
+        }
+    });
+    scout.erased
+}
+
+fn long_plan(design: &str, features: u32) -> String {
+    format!("PLAN design={design} features={features} patients=4000000 epsilon=1")
 }
 
 /// 64 features on 64 pages of 1 KB, and few features on pages of 4 KB.
 #[test]
 fn flash_work_is_the_same_whoever_t_is() {
     for design in ["interim", "uniform", "dp-conse"] {
-        let plan = |features| {
-            format!("PLAN design={design} features={features} patients=4000000 epsilon=1")
-        };
-        let small = same_work::<64, 128, 1024>(64, &plan(64), 700..712);
-        let large = same_work::<4, 8, 4096>(16, &plan(4), 1500..1545);
+        let small = same_work::<64, 256, 1024>(64, &long_plan(design, 64), 2_000, 1_000..1_008);
+        let large = same_work::<4, 8, 4096>(16, &long_plan(design, 4), 3_000, 1_500..1_530);
         println!("{design}: {small} and {large} pages erased");
         assert!(small > 2 * 64 && large > 2 * 16, "the log did not go round the flash");
     }
+}
+
+/// A single request more is seen: in its words, and in the order of all operations after it.
+#[test]
+fn one_request_more_is_seen() {
+    let t = Patient { number: 7, feature: 0, coin: false, y: Some(0), resolved_after: 300 };
+    let [one, other] = [None, Some(100)]
+        .map(|silent| long_trial::<4, 8, 1024>(16, &long_plan("interim", 4), t, silent).seen);
+    let differing = one.iter().zip(&other).position(|(a, b)| a != b);
+    // Two lines a patient; the outcome of patient 100 is sent behind patient 105.
+    assert_eq!(differing, Some(105 * 2 - 5 - 1));
+    assert!(one.last().unwrap().2 != other.last().unwrap().2);
 }

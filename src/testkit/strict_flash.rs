@@ -16,6 +16,8 @@ use embedded_storage::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
     check_erase, check_read, check_write,
 };
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::SplitMix64;
 
 const WORD: usize = 4;
 /// Writes of a word between erases.
@@ -42,11 +44,8 @@ impl Tear {
             Self::All => u32::MAX,
             Self::Alternating => 0xaaaa_aaaa,
             Self::Random(seed) => {
-                // SplitMix64: well mixed for neighbouring seeds.
-                let mut z = (seed ^ index.rotate_left(32)).wrapping_add(0x9e37_79b9_7f4a_7c15);
-                z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-                (z ^ z >> 31) as u32
+                // Well mixed for neighbouring seeds.
+                SplitMix64::seed_from_u64(seed ^ index.rotate_left(32)).next_u64() as u32
             }
         }
     }
@@ -92,6 +91,7 @@ pub struct StrictFlash<const PAGE: usize> {
     writes: Vec<u8>,
     erases: Vec<u32>,
     operations: u64,
+    trace: u64,
     cut_at: Option<(u64, Tear)>,
     off: bool,
     misuse: Option<StrictError>,
@@ -116,6 +116,7 @@ impl<const PAGE: usize> StrictFlash<PAGE> {
             erases: vec![0; bytes.len() / PAGE],
             words,
             operations: 0,
+            trace: 0,
             cut_at: None,
             off: false,
             misuse: None,
@@ -152,6 +153,12 @@ impl<const PAGE: usize> StrictFlash<PAGE> {
     /// Words written and pages erased so far.
     pub fn operations(&self) -> u64 {
         self.operations
+    }
+
+    /// A fingerprint of all operations so far in their order: a write, or the erase of this page.
+    /// Where a write goes is no part of it: an old value is overwritten where it stands.
+    pub fn trace(&self) -> u64 {
+        self.trace
     }
 
     /// Erases of each page so far.
@@ -208,11 +215,13 @@ impl<const PAGE: usize> StrictFlash<PAGE> {
         Err(error)
     }
 
-    /// Counts an operation; gives the tear if power fails in it.
-    fn operate(&mut self) -> Result<Option<Tear>, StrictError> {
+    /// Counts a write, or the erase of a page; gives the tear if power fails in it.
+    fn operate(&mut self, erased: Option<usize>) -> Result<Option<Tear>, StrictError> {
         if self.off {
             return Err(StrictError::PowerCut);
         }
+        let operation = erased.map_or(0, |page| page as u64 + 1);
+        self.trace = SplitMix64::seed_from_u64(self.trace ^ operation).next_u64();
         let tear = self.cut_at.filter(|(at, _)| *at == self.operations).map(|(_, tear)| tear);
         self.operations += 1;
         self.off = tear.is_some();
@@ -247,7 +256,7 @@ impl<const PAGE: usize> NorFlash for StrictFlash<PAGE> {
     fn erase(&mut self, from: u32, to: u32) -> Result<(), StrictError> {
         check_erase(self, from, to).map_err(StrictError::Arguments)?;
         for page in from as usize / PAGE..to as usize / PAGE {
-            let tear = self.operate()?;
+            let tear = self.operate(Some(page))?;
             let range = page * PAGE / WORD..(page + 1) * PAGE / WORD;
             for at in range.clone() {
                 let old = self.words.get(at).copied().unwrap_or_default();
@@ -280,7 +289,7 @@ impl<const PAGE: usize> NorFlash for StrictFlash<PAGE> {
             if self.writes.get(at).is_none_or(|count| *count >= MAX_WRITES) {
                 return self.refuse(StrictError::ThirdWrite(address));
             }
-            let tear = self.operate()?;
+            let tear = self.operate(None)?;
             let kept = old & !new & !tear.unwrap_or(Tear::All).mask(self.operations);
             // A write of 1 over 0 changes nothing.
             self.change(at, old, (new | kept) & old, false);
