@@ -6,13 +6,14 @@ mod desk;
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, chown, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use desk::{KEY, sealed};
+use equipoise::host::virtual_board::{Flash, VirtualBoard};
 use equipoise::testkit::order;
 use equipoise::wire::Request;
 use rustix::process::{Pid, Signal, kill_process};
@@ -138,12 +139,16 @@ fn other_files_are_refused_by_name() {
 fn a_flash_is_made_whole_or_not_at_all() {
     let place = tempfile::tempdir().unwrap();
     let flash = place.path().join("flash");
-    // `ulimit -f` counts blocks of 512 bytes.
-    let script =
-        format!("ulimit -f 100; exec {PROGRAM} device --stdio --flash {}", flash.display());
+    // `ulimit -f` counts blocks of 512 bytes. Without the trap a signal ends the program.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 100; exec {PROGRAM} device --stdio --flash {}",
+        flash.display()
+    );
     let output = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).output().unwrap();
-    assert!(!output.status.success(), "{output:?}");
-    assert!(!flash.exists());
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains(&format!("flash file {}", flash.display())), "{message}");
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "something was left behind");
     let mut command = Command::new(PROGRAM);
     command.args(["device", "--stdio", "--flash"]).arg(&flash).stdin(Stdio::null());
     assert!(command.status().unwrap().success());
@@ -171,30 +176,102 @@ fn a_changed_flash_file_stops_answers() {
         ("has 2 names", |flash| fs::hard_link(flash, flash.with_extension("copy")).unwrap()),
     ];
     for (reason, change) in changes {
-        let place = tempfile::tempdir().unwrap();
-        let mut board = Board::start(place.path(), &[]);
-        let mut line = board.connect();
-        assert!(ask(&mut line, "HELLO").starts_with("HELLO equipoise"));
-        change(&place.path().join("flash"));
-        assert_eq!(ask(&mut line, &Request::Key(KEY).to_string()), "", "{reason}");
-        let output = board.wait();
-        let message = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(3), "{message}");
-        assert!(message.contains("the flash file ") && message.contains(reason), "{message}");
+        stops(reason, change);
     }
 }
 
-/// A plan for which the flash is too small is refused, and the device goes on.
+/// After this change of its flash file a device gives no answer but this reason, and ends.
+fn stops(reason: &str, change: impl Fn(&Path)) {
+    let place = tempfile::tempdir().unwrap();
+    let mut board = Board::start(place.path(), &[]);
+    let mut line = board.connect();
+    assert!(ask(&mut line, "HELLO").starts_with("HELLO equipoise"));
+    change(&place.path().join("flash"));
+    assert_eq!(ask(&mut line, &Request::Key(KEY).to_string()), "", "{reason}");
+    let output = board.wait();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    assert!(message.contains("the flash file ") && message.contains(reason), "{message}");
+}
+
+/// A flash file of another user is refused, and one that is given away stops the answers. Only root
+/// can give a file away; for others there is nothing to test.
+#[test]
+fn a_flash_file_of_another_user_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let flash = place.path().join("flash");
+    private_file(&flash, &[0xFF; 8 * PAGE]);
+    let give_away = |flash: &Path| chown(flash, Some(12_345), None);
+    if give_away(&flash).is_ok() {
+        let message = refused(&flash);
+        assert!(message.contains("belongs to user 12345; it must belong to user 0"), "{message}");
+        stops("belongs to user 12345", |flash| give_away(flash).unwrap());
+    }
+}
+
+/// Idle time does not lengthen a flash file that was shortened: the next request would not notice.
+#[test]
+fn idle_time_leaves_a_shortened_flash_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("flash");
+    let mut board = VirtualBoard::<64, 4096>::seeded(Flash::in_file(&path, 64).unwrap(), 1);
+    assert!(board.ask(&sealed("HELLO")).starts_with("HELLO equipoise"));
+    let shorten = |pages: usize| {
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len((pages * PAGE) as u64).unwrap();
+    };
+    shorten(2);
+    board.run_until_idle();
+    assert_eq!(fs::metadata(&path).unwrap().len(), 2 * PAGE as u64);
+    let refused = board.ask(&sealed("HELLO"));
+    assert!(refused.contains("has 8192 bytes; it had 262144"), "{refused}");
+}
+
+/// A plan for which the flash is too small is refused at once, with the number of pages that would
+/// do, and the device goes on. With so many pages the plan is taken, and the trial runs.
 #[test]
 fn a_plan_too_large_for_the_flash_is_refused() {
+    const NEEDED: u32 = 50;
+    for pages in (20..=26).chain([NEEDED - 1, NEEDED]) {
+        let place = tempfile::tempdir().unwrap();
+        let board = Board::start(place.path(), &["--pages", &pages.to_string()]);
+        let mut line = board.connect();
+        assert_eq!(ask(&mut line, &Request::Key(KEY).to_string()), "OK");
+        let planned =
+            order(KEY, "PLAN features=4 patients=100 epsilon=1", |request| ask(&mut line, request));
+        if pages < NEEDED {
+            let refusal = format!("ERR range flash pages={pages} allowed {NEEDED} or more");
+            assert!(planned.starts_with(&refusal), "{planned}");
+            assert!(ask(&mut line, "STATUS").starts_with("ERR blank"));
+            continue;
+        }
+        assert!(planned.starts_with("OK trial="), "{planned}");
+        // A look falls behind patient 50.
+        for patient in 1..=60 {
+            let assign = format!("ASSIGN {patient} {} {patient:08x}", patient % 4);
+            assert!(ask(&mut line, &assign).starts_with("ARM "), "{pages} pages");
+            assert_eq!(ask(&mut line, &format!("OUTCOME {patient} 1")), format!("OK {patient}"));
+        }
+        assert!(ask(&mut line, "STATUS").contains(" assigned=60 "), "{pages} pages");
+    }
+}
+
+/// A flash of more pages than a journal can have is a usage error that names what is allowed.
+#[test]
+fn too_many_pages_are_a_usage_error() {
     let place = tempfile::tempdir().unwrap();
-    let board = Board::start(place.path(), &["--pages", "20"]);
-    let mut line = board.connect();
-    assert_eq!(ask(&mut line, &Request::Key(KEY).to_string()), "OK");
-    let planned =
-        order(KEY, "PLAN features=4 patients=100 epsilon=1", |request| ask(&mut line, request));
-    assert!(planned.starts_with("ERR range flash pages=20 allowed "), "{planned}");
-    assert!(ask(&mut line, "STATUS").starts_with("ERR blank"));
+    for pages in ["7", "65", "256", "1024"] {
+        let output = Command::new(PROGRAM)
+            .args(["device", "--stdio", "--pages", pages, "--flash"])
+            .arg(place.path().join("flash"))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(pages) && message.contains("8..=64"), "{message}");
+    }
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
 }
 
 /// Nobody else can use the socket, and at the end another's socket is left alone.

@@ -292,9 +292,10 @@ impl<const M: usize, const U: usize> VirtualBoard<M, U> {
             .map_or_else(|error| error.to_string(), |()| String::from_utf8_lossy(&out).into_owned())
     }
 
-    /// Uses the time between requests; see [`Device::rest`].
+    /// Uses the time between requests; see [`Device::rest`]. Nothing is done on a flash file that
+    /// is not in order: a write would lengthen a shortened file again. The next request says why.
     pub fn rest(&mut self) -> Rest {
-        self.device.rest()
+        if self.flash.check().is_ok() { self.device.rest() } else { Rest::Idle }
     }
 
     /// Rests until there is nothing left to do.

@@ -113,7 +113,8 @@
 //!   bit.)
 //! * The number and the order of flash operations depend on the number of parts that change, on
 //!   lengths, and on the history of both; never on values, nor on which of several parts of the
-//!   same length changes.
+//!   same length changes. (Their addresses do: an old value is zeroed where it stands. No reply
+//!   shows them.)
 //!
 //! # Endurance
 //! A page lasts 20,000 erases on the nRF51 (v1), 10,000 on the nRF52833 (v2). With 64 features, the
