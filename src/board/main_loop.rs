@@ -65,13 +65,13 @@ macro_rules! log {
 }
 
 #[cfg(not(feature = "seeded"))]
-type Noise<B> = <B as Board>::Entropy;
+type EntropySource<B> = <B as Board>::Entropy;
 #[cfg(feature = "seeded")]
-type Noise<B> = super::drill::Rehearsed<B>;
+type EntropySource<B> = super::drill::Rehearsed<B>;
 
 /// The device on a board.
 type Bedside<B, const M: usize, const U: usize> =
-    Device<&'static mut DeviceState<M, U>, Counted<<B as Board>::Flash>, Noise<B>>;
+    Device<&'static mut DeviceState<M, U>, Counted<<B as Board>::Flash>, EntropySource<B>>;
 
 /// Runs the firmware, for ever. (Inlined: as a call it costs the v1 128 more bytes of stack, for a
 /// second copy of the parts.)
@@ -79,11 +79,11 @@ type Bedside<B, const M: usize, const U: usize> =
 pub fn run<B: Board, const M: usize, const U: usize>(parts: Parts<B, M, U>) -> ! {
     static WORK: FlashWork = FlashWork { erases: AtomicU32::new(0), words: AtomicU32::new(0) };
     let Parts { mut clock, mut sender, mut receiver, entropy, flash, .. } = parts;
-    let Parts { mut screen, mut watchdog, held, restart, image, .. } = parts;
+    let Parts { mut screen, mut watchdog, state, restart, image, .. } = parts;
     #[cfg(feature = "seeded")]
     let entropy = super::drill::Rehearsed::replace(entropy);
     let flash = Counted { flash, work: &WORK };
-    let mut device = Bedside::<B, M, U>::asleep(held, flash, entropy, Some(restart));
+    let mut device = Bedside::<B, M, U>::asleep(state, flash, entropy, Some(restart));
     device.set_image(image);
     device.power_up();
     draw_ahead::<B, M, U>(&mut device, &mut clock);

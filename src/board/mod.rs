@@ -21,7 +21,7 @@
 //! | clock | [`Clock`] | counts time, sleeps until an interrupt, sleeps until an exact count |
 //! | watchdog | [`Watchdog`] | resets the chip when the main loop stops turning |
 //! | screen | [`Screen`] | shows a picture of 5 x 5 LEDs, or blinks one LED, through `embedded_hal` pins |
-//! | held | [`DeviceState`] | the trial's memory, in a static: it does not fit on a small stack |
+//! | state | [`DeviceState`] | the trial's memory, in a static: it does not fit on a small stack |
 //! | restart | [`Restart`] | why the board started |
 //! | image | [`ImageHash`] | the hash of the firmware on flash |
 //!
@@ -149,7 +149,7 @@ pub struct Parts<B: Board, const M: usize, const U: usize> {
     /// The watchdog, running.
     pub watchdog: B::Watchdog,
     /// Where the device keeps its trial.
-    pub held: &'static mut DeviceState<M, U>,
+    pub state: &'static mut DeviceState<M, U>,
     /// Why the board started.
     pub restart: Restart,
     /// Which image it runs, from [`image::hash`].

@@ -14,9 +14,9 @@ use pac::interrupt;
 const PATIENCE: u32 = 1_000_000 * clock::PER_MICROSECOND;
 
 /// The running RNG.
-pub struct Noise(pac::RNG);
+pub struct HardwareRng(pac::RNG);
 
-impl Noise {
+impl HardwareRng {
     pub(super) fn start(rng: pac::RNG) -> Self {
         rng.config.write(|w| w.dercen().enabled());
         trigger(&rng.tasks_start);
@@ -24,7 +24,7 @@ impl Noise {
     }
 }
 
-impl Entropy for Noise {
+impl Entropy for HardwareRng {
     fn sample(&mut self) -> Option<u8> {
         let start = clock::now();
         while !happened(&self.0.events_valrdy) {

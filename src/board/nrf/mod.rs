@@ -45,7 +45,7 @@ impl Board for Microbit {
     type Clock = clock::Timer;
     type Sender = Sender<pac::UART0>;
     type Receiver = Receiver;
-    type Entropy = entropy::Noise;
+    type Entropy = entropy::HardwareRng;
     type Flash = Flash<pac::NVMC>;
     type Screen = Matrix<pins::Pin, LED_ROWS, LED_COLUMNS>;
     type Watchdog = watchdog::Dog;
@@ -72,18 +72,18 @@ pub fn take() -> Option<Parts<Microbit, FEATURES, WAITING>> {
         clock,
         sender,
         receiver,
-        entropy: entropy::Noise::start(chip.RNG),
+        entropy: entropy::HardwareRng::start(chip.RNG),
         flash: Flash(chip.NVMC),
         screen: Matrix::new(model::led_rows(), model::led_columns(), &LED_MAP),
         watchdog,
         // SAFETY: once only, because `pac::Peripherals::take` gives its value once.
-        held: unsafe { HELD.take() },
+        state: unsafe { STATE.take() },
         restart,
         image: flash::image_hash(),
     })
 }
 
-static HELD: TrialMemory<FEATURES, WAITING> = TrialMemory::blank();
+static STATE: TrialMemory<FEATURES, WAITING> = TrialMemory::blank();
 
 /// Starts a task.
 #[inline]

@@ -21,18 +21,18 @@ const SHORTEST: u8 = 0;
 const HELD: usize = 24;
 
 /// The running TRNG.
-pub struct Noise {
+pub struct HardwareRng {
     trng: pac::TRNG,
     held: array::IntoIter<u8, HELD>,
 }
 
-impl Noise {
+impl HardwareRng {
     pub(super) fn start(trng: pac::TRNG) -> Self {
-        let mut noise = Self { trng, held: [0; HELD].into_iter() };
+        let mut rng = Self { trng, held: [0; HELD].into_iter() };
         // Nothing is held yet.
-        noise.held.by_ref().for_each(drop);
-        noise.restart();
-        noise
+        rng.held.by_ref().for_each(drop);
+        rng.restart();
+        rng
     }
 
     /// Resets the TRNG, which ends a failure of its tests, and starts to collect.
@@ -86,7 +86,7 @@ impl Noise {
     }
 }
 
-impl Entropy for Noise {
+impl Entropy for HardwareRng {
     fn sample(&mut self) -> Option<u8> {
         if self.held.len() == 0 {
             self.held = self.collect()?.into_iter();

@@ -46,7 +46,7 @@ impl Board for Pico2 {
     type Clock = clock::Timer;
     type Sender = Sender<pac::UART0>;
     type Receiver = Receiver;
-    type Entropy = entropy::Noise;
+    type Entropy = entropy::HardwareRng;
     type Flash = Flash<flash::Chip>;
     type Screen = Lamp<pins::Pin>;
     type Watchdog = watchdog::Dog;
@@ -99,18 +99,18 @@ pub fn take() -> Option<Parts<Pico2, FEATURES, WAITING>> {
         clock,
         sender,
         receiver,
-        entropy: entropy::Noise::start(chip.TRNG),
+        entropy: entropy::HardwareRng::start(chip.TRNG),
         flash: Flash(flash::Chip::new(chip.QMI)),
         screen: Lamp::new(pins::Pin::led()),
         watchdog,
         // SAFETY: once only, because `pac::Peripherals::take` gives its value once.
-        held: unsafe { HELD.take() },
+        state: unsafe { STATE.take() },
         restart,
         image: flash::image_hash(),
     })
 }
 
-static HELD: TrialMemory<FEATURES, WAITING> = TrialMemory::blank();
+static STATE: TrialMemory<FEATURES, WAITING> = TrialMemory::blank();
 
 /// Words of the vector table: the stack, 15 exceptions and the chip's interrupts.
 const VECTORS: usize = 16 + 52;
