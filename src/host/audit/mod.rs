@@ -86,7 +86,7 @@ mod tests {
 
     /// A claim that is exceeded fails the audit if it is ours, or if its design was asked for.
     #[test]
-    fn only_a_claim_someone_relies_on_fails_the_audit() {
+    fn only_claims_relied_on_fail_the_audit() {
         let finding = |design, epsilon| {
             let claim = Some(Claim { epsilon: 1.0, delta: 0.0 });
             Finding::new(design, Method::Exact, String::new(), claim, Loss { epsilon, delta: 0.0 })
