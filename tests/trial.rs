@@ -33,12 +33,12 @@ fn bytes<const M: usize, const U: usize>(trial: &Trial<M, U>) -> Vec<u8> {
     out
 }
 
-/// Whether it went well is not the question.
 /// Whether this part has changed.
 fn names(mut dirty: Dirty, part: Part) -> bool {
     dirty.any(|changed| changed == part)
 }
 
+/// Whether it went well is not the question.
 fn ignore<T>(_: T) {}
 
 /// Answers coins from a script and draws no noise.
