@@ -8,13 +8,14 @@
 
 use crate::bedside::Bedside;
 use crate::elf::Elf;
+use equipoise::testkit::qemu;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -127,25 +128,16 @@ impl Emulator {
     fn boot_with(firmware: Firmware, journal: Option<&[u8]>, options: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
-        let socket = |name: &str| {
-            format!("socket,id={name},path={},server=on,wait=off", path(name).display())
-        };
-        let qemu = Command::new("qemu-system-arm")
-            .args(["-M", "microbit", "-display", "none", "-monitor", "none", "-S", "-kernel"])
-            .arg(firmware.path())
-            .args(["-chardev", &socket("serial"), "-serial", "chardev:serial"])
-            .args(["-chardev", &socket("qmp"), "-mon", "chardev=qmp,mode=control"])
-            .args(["-chardev", &socket("gdb"), "-gdb", "chardev:gdb"])
+        let debugger = qemu::socket(directory.path(), "gdb");
+        let qemu = qemu::microbit(&firmware.path(), directory.path())
+            .args(["-S", "-chardev", &debugger, "-gdb", "chardev:gdb"])
             .args(["-icount", ICOUNT])
             .args(options)
             .arg("-D")
             .arg(path("log"))
-            .stdin(Stdio::null())
             .stdout(File::create(path("output")).unwrap())
             .spawn()
-            .unwrap_or_else(|error| {
-                panic!("qemu-system-arm did not start ({error}): run `cargo xtask setup`")
-            });
+            .unwrap_or_else(|error| panic!("{}", qemu::not_started(&error)));
         let qmp = BufReader::new(connect(&path("qmp")));
         let serial = connect(&path("serial"));
         let (sender, lines) = channel();

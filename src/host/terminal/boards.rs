@@ -9,7 +9,7 @@ use crate::prelude::*;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,6 +19,7 @@ use super::failure::Failure;
 use super::link::Link;
 use crate::host::os::{self, LocalStream};
 use crate::host::virtual_board::{Flash, PAGES, VirtualBoard};
+use crate::testkit::qemu;
 
 /// How long QEMU may take to start.
 const START: Duration = Duration::from_secs(10);
@@ -79,22 +80,9 @@ impl Board {
                 firmware.display()
             )));
         }
-        let socket = |name: &str| {
-            format!("socket,id={name},path={},server=on,wait=off", folder.join(name).display())
-        };
-        let process = Command::new("qemu-system-arm")
-            .args(["-M", "microbit", "-display", "none", "-monitor", "none", "-kernel"])
-            .arg(firmware)
-            .args(["-chardev", &socket("serial"), "-serial", "chardev:serial"])
-            .args(["-chardev", &socket("qmp"), "-mon", "chardev=qmp,mode=control"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
+        let process = qemu::microbit(&firmware, folder)
             .spawn()
-            .map_err(|error| {
-                Failure::Usage(format!(
-                    "qemu-system-arm did not start ({error}): cargo xtask setup"
-                ))
-            })?;
+            .map_err(|error| Failure::Usage(qemu::not_started(&error)))?;
         let qemu = Qemu { process, folder: folder.to_owned() };
         let start = Instant::now();
         while !folder.join("serial").exists() && start.elapsed() < START {
