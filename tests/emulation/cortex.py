@@ -25,13 +25,25 @@ WRITES_PER_ERASE = 2
 # Causes of a reset; 0 is power.
 PIN, DOG, SOFTWARE, LOCKUP = 1, 2, 4, 8
 
+# The processor's own registers, by offset. A bank of them has a bit for each interrupt.
+ICSR, AIRCR, CPACR = 0xD04, 0xD0C, 0xD88
+AIRCR_KEY, RESET_REQUEST = 0x05FA, 1 << 2
+BANK = 128
+ENABLE, DISABLE, FORGET = 0x100 // BANK, 0x180 // BANK, 0x280 // BANK
+
 HARD_FAULT = 3
 FIRST_IRQ = 16
 EXCEPTION_EXIT = 8
-BASIC_FRAME = [arm.UC_ARM_REG_R0, arm.UC_ARM_REG_R1, arm.UC_ARM_REG_R2, arm.UC_ARM_REG_R3, arm.UC_ARM_REG_R12,
-               arm.UC_ARM_REG_LR]
-FLOAT_FRAME = [arm.UC_ARM_REG_S0 + i for i in range(16)] + [arm.UC_ARM_REG_FPSCR]
-FPCA = 4  # in CONTROL: floating point registers are in use
+# What an exception saves on the stack, upwards: R0 to R3, R12, LR, where to go on, the status word; and, where floating
+# point is in use, S0 to S15, its status and a word that is left free.
+FRAME, FLOAT_FRAME = struct.Struct("<8I"), struct.Struct("<25I4x")
+PLACE = slice(6, 8)
+SAVED = [getattr(arm, f"UC_ARM_REG_{name}") for name in ("R0", "R1", "R2", "R3", "R12", "LR")]
+FLOAT_SAVED = SAVED + [getattr(arm, f"UC_ARM_REG_S{number}") for number in range(16)] + [arm.UC_ARM_REG_FPSCR]
+PADDED = 1 << 9  # in a saved status word: the frame was moved down by a word, to a multiple of 8
+THUMB = 1 << 24  # in the status word
+FLOATING = 1 << 2  # in CONTROL: floating point registers are in use
+SHORT = 1 << 4  # in the address by which a handler returns: a frame without floating point
 
 
 class PowerCut(Exception):
@@ -116,9 +128,14 @@ class Cortex:
         self.enabled = self.latched = self.active = self.coprocessors = 0
         self.asleep = False
         self.pc = pc
-        for register, value in ((arm.UC_ARM_REG_CONTROL, 0), (arm.UC_ARM_REG_PRIMASK, 0),
-                                (arm.UC_ARM_REG_XPSR, 1 << 24), (arm.UC_ARM_REG_SP, stack)):
-            self.uc.reg_write(register, value)
+        self.set_registers(CONTROL=0, PRIMASK=0, XPSR=THUMB, SP=stack)
+
+    def get_register(self, name):
+        return self.uc.reg_read(getattr(arm, f"UC_ARM_REG_{name}"))
+
+    def set_registers(self, **values):
+        for name, value in values.items():
+            self.uc.reg_write(getattr(arm, f"UC_ARM_REG_{name}"), value)
 
     def clear_timetable(self):
         self.pending_reset = None
@@ -161,25 +178,27 @@ class Cortex:
     # The processor's own registers.
 
     def system_read(self, _, offset, size, __):
-        if 0x100 <= offset < 0x200:
-            return self.enabled >> (offset & 0x7F) * 8 & 0xFFFFFFFF
-        if offset == 0xD88:
+        bank, place = divmod(offset, BANK)
+        if bank in (ENABLE, DISABLE):
+            return (self.enabled >> 8 * place) % 2**32
+        if offset == CPACR:
             return self.coprocessors
-        if offset not in (0xD04, 0xD0C):
+        if offset not in (ICSR, AIRCR):
             self.violate(f"system register {offset:#x} read")
         return 0
 
     def system_write(self, _, offset, size, value, __):
-        bits = value << (offset & 0x7F) * 8
-        if 0x100 <= offset < 0x180:
-            self.enabled |= bits
-        elif 0x180 <= offset < 0x200:
-            self.enabled &= ~bits
-        elif 0x280 <= offset < 0x300:
-            self.latched &= ~bits
-        elif offset == 0xD88:
+        bank, place = divmod(offset, BANK)
+        chosen = value << 8 * place
+        if bank == ENABLE:
+            self.enabled = self.enabled | chosen
+        elif bank == DISABLE:
+            self.enabled = self.enabled & ~chosen
+        elif bank == FORGET:
+            self.latched = self.latched & ~chosen
+        elif offset == CPACR:
             self.coprocessors = value
-        elif offset == 0xD0C and value >> 16 == 0x05FA and value & 4:
+        elif offset == AIRCR and (value >> 16, value & RESET_REQUEST) == (AIRCR_KEY, RESET_REQUEST):
             self.pending_reset = SOFTWARE
             self.stop("reset")
         else:
@@ -266,9 +285,7 @@ class Cortex:
             masked = self.uc.reg_read(arm.UC_ARM_REG_PRIMASK) & 1
             count = SHORT_SLICE if masked else SLICE
             if not masked and not self.active:
-                irq = (ready & -ready).bit_length() - 1
-                self.latched &= ~(1 << irq)
-                self.enter(irq + FIRST_IRQ)
+                self.interrupt(ready)
                 if self.pending_reset is not None:
                     return None
         if self.asleep:
@@ -302,61 +319,66 @@ class Cortex:
                 self.uc.mem_write(*self.torn_word)
             raise PowerCut
 
+    def interrupt(self, ready):
+        """Takes one of the interrupts that wait. All have the same priority: the lowest number goes first."""
+        first = next(number for number in range(ready.bit_length()) if ready >> number & 1)
+        self.latched ^= 1 << first
+        self.enter(FIRST_IRQ + first)
+
     def enter(self, number):
         """Exception entry. A fault in a fault handler, or a stack that ends, locks the processor up; where the
         processor has a limit of its stack, the latter does not."""
-        read, write = self.uc.reg_read, self.uc.reg_write
-        stack, control = read(arm.UC_ARM_REG_SP), read(arm.UC_ARM_REG_CONTROL)
-        words = list(self.uc.reg_read_batch(BASIC_FRAME))
-        words += [self.pc & ~1, read(arm.UC_ARM_REG_XPSR) & ~(1 << 9) | (stack & 4) << 7]
-        if control & FPCA:
-            if self.coprocessors >> 20 & 0xF != 0xF:
-                self.violate("floating point used before it was enabled")
-            words += list(self.uc.reg_read_batch(FLOAT_FRAME)) + [0]
-        frame = (stack - 4 * len(words)) & ~7
-        bottom = self.stack_limit()
-        if self.active == HARD_FAULT or (frame < self.RAM and bottom is None):
+        floats = bool(self.get_register("CONTROL") & FLOATING)
+        if floats and self.coprocessors >> 20 & 0xF != 0xF:
+            self.violate("floating point used before it was enabled")
+        layout = FLOAT_FRAME if floats else FRAME
+        top = self.get_register("SP") - layout.size
+        bottom, limit = top // 8 * 8, self.stack_limit()
+        if self.active == HARD_FAULT or (limit is None and bottom < self.RAM):
             return self.lock_up()
-        if bottom is not None and frame < bottom:
-            # Nothing is stored below the limit; the handler begins with an empty stack.
-            frame = bottom
+        if limit is None or bottom >= limit:
+            words = list(self.uc.reg_read_batch(FLOAT_SAVED if floats else SAVED))
+            status = self.get_register("XPSR") & ~PADDED
+            words[PLACE.start:PLACE.start] = self.pc & ~1, status | (PADDED if bottom < top else 0)
+            self.uc.mem_write(bottom, layout.pack(*(word % 2**32 for word in words)))
         else:
-            self.uc.mem_write(frame, struct.pack(f"<{len(words)}I", *(word & 0xFFFFFFFF for word in words)))
-        write(arm.UC_ARM_REG_SP, frame)
-        write(arm.UC_ARM_REG_LR, 0xFFFFFFE9 if control & FPCA else 0xFFFFFFF9)
-        write(arm.UC_ARM_REG_CONTROL, control & ~FPCA)
-        write(arm.UC_ARM_REG_XPSR, 1 << 24 | number)
-        self.active, self.asleep = number, False
-        self.pc = self.vector(number)
+            # Nothing is stored below the limit; the handler begins with an empty stack.
+            bottom = limit
+        back = 0xFFFFFFE9 | (0 if floats else SHORT)
+        self.set_registers(SP=bottom, LR=back, CONTROL=self.get_register("CONTROL") & ~FLOATING, XPSR=THUMB | number)
+        self.pc, self.active, self.asleep = self.vector(number), number, False
 
     def stack_limit(self):
         """The lowest address of the stack, if the processor knows one."""
         return None
 
+    def check_access(self, address, block):
+        """Called before a block of registers is accessed: a chip may forbid it."""
+
     def lock_up(self):
         self.pending_reset = LOCKUP
 
     def leave(self):
-        """Exception return."""
-        write = self.uc.reg_write
-        floats = not self.pc & 0x10
-        frame, count = self.uc.reg_read(arm.UC_ARM_REG_SP), 26 if floats else 8
-        words = struct.unpack(f"<{count}I", self.uc.mem_read(frame, 4 * count))
-        self.uc.reg_write_batch(list(zip(BASIC_FRAME, words)))
-        if floats:
-            self.uc.reg_write_batch(list(zip(FLOAT_FRAME, words[8:])))
-        control = self.uc.reg_read(arm.UC_ARM_REG_CONTROL)
-        write(arm.UC_ARM_REG_CONTROL, control | FPCA if floats else control & ~FPCA)
-        write(arm.UC_ARM_REG_SP, frame + 4 * count + (words[7] >> 7 & 4))
-        write(arm.UC_ARM_REG_XPSR, words[7] & ~(1 << 9))
-        self.pc, self.active = words[6], 0
+        """Exception return. The address that the handler jumped to tells which frame lies on the stack."""
+        floats, bottom = not self.pc & SHORT, self.get_register("SP")
+        layout = FLOAT_FRAME if floats else FRAME
+        words = list(layout.unpack(self.uc.mem_read(bottom, layout.size)))
+        self.pc, status = words[PLACE]
+        del words[PLACE]
+        self.uc.reg_write_batch(list(zip(FLOAT_SAVED, words)))
+        control = self.get_register("CONTROL") & ~FLOATING
+        padding = 4 if status & PADDED else 0
+        self.set_registers(CONTROL=control | (FLOATING if floats else 0), SP=bottom + layout.size + padding,
+                           XPSR=status & ~PADDED)
+        self.active = 0
 
     # The world outside.
 
-    def run(self, microseconds, until=lambda: False):
-        limit = self.now + int(microseconds * self.MICROSECOND)
-        while self.now < limit and not until():
-            self.step(limit)
+    def run(self, time, is_over=None):
+        """Runs for so many microseconds, or until something is over."""
+        end = self.now + int(time * self.MICROSECOND)
+        while end > self.now and not (is_over and is_over()):
+            self.step(end)
 
     def send(self, data, after):
         """Puts bytes on the line, `after` microseconds from now or behind those that are on it already."""

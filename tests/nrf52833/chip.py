@@ -6,6 +6,7 @@ import struct
 from unicorn import arm_const as arm
 from unicorn import UC_HOOK_MEM_WRITE, UC_PROT_ALL, UC_PROT_EXEC, UC_PROT_READ
 
+from bus import Bus
 from cortex import LOCKUP, SOFTWARE, Cortex
 from peripherals import Clock, Gpio, Nvmc, Rng, Timer, Uart, Watchdog
 
@@ -33,8 +34,7 @@ class Chip(Cortex):
         self.uc.mem_write(0, b"\xff" * FLASH_SIZE)
         for address, _, data in self.image.segments:
             self.uc.mem_write(address, data)
-        for base, size in ((0x40000000, 0x20000), (0x50000000, 0x1000)):
-            self.uc.mmio_map(base, size, self.bus_read, base, self.bus_write, base)
+        self.bus = Bus(self, (range(0x40000000, 0x40020000), range(0x50000000, 0x50001000)))
         self.uc.hook_add(UC_HOOK_MEM_WRITE, self.on_flash_write, None, self.journal.start, FLASH_SIZE - 1)
 
     def reset(self, cause, others=0):
@@ -49,37 +49,21 @@ class Chip(Cortex):
         self.watchdog = kept or Watchdog(self)
         if kept:
             kept.plan_bite()
-        self.blocks = {0x40000: self.clock, 0x40002: self.uart, 0x40008: self.timer, 0x4000D: self.rng,
-                       0x40010: self.watchdog, 0x4001E: self.nvmc}
+        self.bus.fill(self.rows())
         self.start_processor(self.vector(0), self.vector(1))
         self.uart.plan_arrival()
 
     def vector(self, number):
         return struct.unpack("<I", self.uc.mem_read(4 * number, 4))[0]
 
-    # Bus.
-
-    def find(self, address, size):
-        if size != 4 or address % 4:
-            self.violate(f"{size} bytes at {address:#x} accessed")
-        if address >> 12 == 0x50000:
-            second = address & 0xFFF >= 0x800
-            return self.ports[second], (address & 0xFFF) - 0x300 * second
-        if address >> 12 not in self.blocks:
-            self.violate(f"{address:#x} accessed, which is not modelled")
-        return self.blocks.get(address >> 12), address & 0xFFF
-
-    def bus_read(self, _, offset, size, base):
-        self.catch_up()
-        block, offset = self.find(base + offset, size)
-        return block.read(offset) & 0xFFFFFFFF if block else 0
-
-    def bus_write(self, _, offset, size, value, base):
-        self.catch_up()
-        block, offset = self.find(base + offset, size)
-        if block:
-            block.write(offset, value)
-        self.catch_up()
+    def rows(self):
+        """The table of the bus, in the order of the product specification. The ports share 4 KB: the base of port 1
+        lies between the registers of port 0, its registers behind them."""
+        peripherals = ((0, self.clock), (2, self.uart), (8, self.timer), (13, self.rng), (16, self.watchdog),
+                       (30, self.nvmc))
+        port_0, port_1 = self.ports
+        return [(0x40000000 + 4096 * number, 4096, block) for number, block in peripherals] + [
+            (0x50000000, 0x800, port_0), (0x50000800, 0x800, port_1, 0x50000300)]
 
     # Flash: the processor stands still while it is busy.
 
@@ -87,8 +71,9 @@ class Chip(Cortex):
         """Called before the engine stores the value."""
         old = int.from_bytes(self.uc.mem_read(address & ~3, 4), "little")
         value &= 0xFFFFFFFF
-        if size != 4 or address % 4 or self.nvmc.registers[0x504] != 1:
-            self.violate(f"{size} bytes written to flash at {address:#x}, CONFIG {self.nvmc.registers[0x504]}")
+        config = self.nvmc.registers[0x504]
+        if (size, address % 4, config) != (4, 0, 1):
+            self.violate(f"{size} bytes written to flash at {address:#x}, CONFIG {config}")
         self.check_word(address, old, value)
         done = self.stand_still(WRITE_TIME, False)
         if done < 1:
@@ -116,7 +101,7 @@ class Chip(Cortex):
     # LEDs.
 
     def look_at_leds(self):
-        """Notes which LEDs are lit: a row driven high and a column driven low."""
+        """Notes the LEDs through which current flows: from a row that is high to a column that is low."""
         high, low = zip(*((port.registers[0x514] & port.registers[0x504],
                            port.registers[0x514] & ~port.registers[0x504]) for port in self.ports))
         for y, row in enumerate(LED_ROWS):

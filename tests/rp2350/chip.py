@@ -10,6 +10,7 @@ import struct
 from unicorn import arm_const as arm
 from unicorn import UC_HOOK_BLOCK, UC_HOOK_MEM_READ, UC_PROT_EXEC, UC_PROT_READ
 
+from bus import Bus
 from cortex import DOG, PIN, SOFTWARE, Cortex
 from flash import FlashChip, Qmi
 from peripherals import Sio, Timer, Trng, Uart, Watchdog
@@ -48,8 +49,7 @@ class Chip(Cortex):
         # Code in flash runs only until it has been copied to RAM, and constants are in RAM as well.
         self.uc.hook_add(UC_HOOK_BLOCK, self.on_flash_code, None, CACHED, image_end)
         self.uc.hook_add(UC_HOOK_MEM_READ, self.on_flash_read, None, CACHED, image_end)
-        for base, size in ((0x40000000, 0x110000), (0xD0000000, 0x1000)):
-            self.uc.mmio_map(base, size, self.bus_read, base, self.bus_write, base)
+        self.bus = Bus(self, (range(0x40000000, 0x40110000), range(0xD0000000, 0xD0001000)))
         window = self.journal.start - CACHED + UNCACHED
         self.uc.mmio_map(window, len(self.journal), self.window_read, None, self.window_write, None)
 
@@ -65,14 +65,15 @@ class Chip(Cortex):
         self.clear_timetable()
         self.flash.reset(power=cause == 0)
         self.locked = False
-        self.resets_block = Resets(self)
+        self.resets_block, self.psm = Resets(self), Psm(self)
         self.uart, self.timer, self.watchdog, self.qmi = Uart(self), Timer(self), Watchdog(self), Qmi(self)
         self.clocks, self.xosc, self.pll = Clocks(self), Xosc(self), Pll(self)
         self.ticks, self.io_bank, self.pads, self.sio = Ticks(self), IoBank(self), Pads(self), Sio(self)
-        self.blocks = {0x40010: self.clocks, 0x40018: Psm(self), 0x40020: self.resets_block, 0x40028: self.io_bank,
-                       0x40038: self.pads, 0x40048: self.xosc, 0x40050: self.pll, 0x40070: self.uart,
-                       0x400B0: self.timer, 0x400D0: self.qmi, 0x400D8: self.watchdog, 0x400F0: Trng(self),
-                       0x40100: Powman(self), 0x40108: self.ticks, 0xD0000: self.sio}
+        self.bus.fill((start, 4096, block) for start, block in (
+            (0x40010000, self.clocks), (0x40018000, self.psm), (0x40020000, self.resets_block),
+            (0x40028000, self.io_bank), (0x40038000, self.pads), (0x40048000, self.xosc), (0x40050000, self.pll),
+            (0x40070000, self.uart), (0x400B0000, self.timer), (0x400D0000, self.qmi), (0x400D8000, self.watchdog),
+            (0x400F0000, Trng(self)), (0x40100000, Powman(self)), (0x40108000, self.ticks), (0xD0000000, self.sio)))
         self.vectors = CACHED
         self.uc.reg_write(arm.UC_ARM_REG_MSP, 0)
         self.start_processor(self.vector(0), self.vector(1))
@@ -100,27 +101,9 @@ class Chip(Cortex):
 
     # Bus.
 
-    def find(self, address, size):
-        if size != 4 or address % 4:
-            self.violate(f"{size} bytes at {address:#x} accessed")
-        block = self.blocks.get(address >> 12)
-        if block is None:
-            self.violate(f"{address:#x} accessed, which is not modelled")
-        elif self.resets_block.holds(block):
+    def check_access(self, address, block):
+        if self.resets_block.holds(block):
             self.violate(f"{address:#x} accessed, which is in reset")
-        return block, address & 0xFFF
-
-    def bus_read(self, _, offset, size, base):
-        self.catch_up()
-        block, offset = self.find(base + offset, size)
-        return block.read(offset) & 0xFFFFFFFF if block else 0
-
-    def bus_write(self, _, offset, size, value, base):
-        self.catch_up()
-        block, offset = self.find(base + offset, size)
-        if block:
-            block.write(offset, value)
-        self.catch_up()
 
     def system_read(self, uc, offset, size, data):
         return self.vectors if offset == VTOR else super().system_read(uc, offset, size, data)

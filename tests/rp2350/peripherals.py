@@ -279,7 +279,7 @@ class Watchdog(Block):
             self.chip.plan("watchdog", self.chip.now + int(self.load * tick * MICROSECOND), lambda: self.bite(2))
 
     def bite(self, cause):
-        if not self.chip.blocks[0x40018].registers[8]:
+        if not self.chip.psm.registers[8]:
             self.chip.violate("the watchdog resets nothing")
         self.chip.pending_reset = cause
         self.chip.stop("reset")
