@@ -20,11 +20,11 @@
 //! # Failures
 //! A flash that cannot be mounted, an error while writing, or memory that is found damaged puts the
 //! device into `fault` until power-up: memory may be ahead of flash, so nothing may be stored or
-//! answered from it. It then says so in `HELLO` and refuses everything else. A flash written by a firmware with another state version,
-//! or another journal format, is not touched: the state is `foreign`, `HELLO` says which version is
-//! stored, and everything else is refused. An entropy source that fails at start leaves no
-//! generator: only `HELLO` and `STATUS` are answered. One that fails later ([`health`]) stops new
-//! patients; the rest goes on with the generator it has.
+//! answered from it. It then says so in `HELLO` and refuses everything else. A flash written by a
+//! firmware with another state version, or another journal format, is not touched: the state is
+//! `foreign`, `HELLO` says which version is stored, and everything else is refused. An entropy
+//! source that fails at start leaves no generator: only `HELLO` and `STATUS` are answered. One that
+//! fails later ([`health`]) stops new patients; the rest goes on with the generator it has.
 //!
 //! # Memory
 //! The large state, [`DeviceState`], is owned by the caller and passed in as any kind of pointer: a
