@@ -349,7 +349,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         let Some((slot, waiting)) = self.waiting.get(patient) else { return Ok(()) };
         // First what can fail, so that after a fault the patient still waits.
         self.record(waiting, y, chance)?;
-        self.waiting.empty(slot);
+        self.waiting.free(slot);
         self.dirty.mark_slot(slot);
         Ok(())
     }

@@ -167,6 +167,15 @@ impl<const U: usize> WaitingTable<U> {
         })
     }
 
+    /// Empties a slot in which somebody waits.
+    #[inline]
+    pub fn free(&mut self, slot: u16) {
+        if let Some(entry) = self.slots.get_mut(usize::from(slot)) {
+            *entry = Slot::FREE;
+            self.len = self.len.saturating_sub(1);
+        }
+    }
+
     /// Empties a slot; who waited there, if anybody.
     #[inline]
     pub fn empty(&mut self, slot: u16) -> Option<Waiting> {
