@@ -5,7 +5,7 @@
     run {time}           runs for so many microseconds
     cut {operation, erase}  lets the power fail in the flash operation, or in the erase, so many after this moment
     power {}             switches the board off and on: flash stays, RAM holds anything
-    reset {others}       presses the reset button; other reasons may be reported too
+    reset {cause, others}  resets by the `pin` or by `software`; other reasons may be reported too
     noise {on, stuck}    stops the random generator, or makes it give the same byte for ever
     slow {time}          makes the next flash operation take so many microseconds
     set {name, value}    changes a property of the chip that only its own tests know
@@ -22,7 +22,7 @@ import json
 import os
 import sys
 
-from cortex import PIN, PowerCut
+from cortex import PIN, SOFTWARE, PowerCut
 
 
 class Board:
@@ -62,8 +62,8 @@ class Board:
         self.chip.power_up()
         return {}
 
-    def reset(self, others):
-        self.chip.reset(PIN, others)
+    def reset(self, cause, others):
+        self.chip.reset({"pin": PIN, "software": SOFTWARE}[cause], others)
         return {}
 
     def noise(self, on, stuck):

@@ -137,7 +137,16 @@ impl Board {
 
     /// Presses the reset button. The `others` are further reasons that the chip reports.
     pub fn press_reset(&mut self, others: u32) {
-        self.does(json!({"do": "reset", "others": others}));
+        self.reset("pin", others);
+    }
+
+    /// Resets the chip by software, without a mark of the firmware's handlers.
+    pub fn reset_by_software(&mut self) {
+        self.reset("software", 0);
+    }
+
+    fn reset(&mut self, cause: &str, others: u32) {
+        self.does(json!({"do": "reset", "cause": cause, "others": others}));
         self.start();
     }
 

@@ -24,13 +24,22 @@ fn journal_goes_round_its_region() {
 #[test]
 fn button_and_power_are_reported() {
     let (mut board, known) = begun(Firmware::Release, 9);
-    for bits in [0, 2, 4, 8, 14, 1 << 16, 0x000F_000E] {
+    for bits in [0, 2, 4, 8, 14, 1 << 16, 1 << 20, 0x001F_000E] {
         board.press_reset(bits);
         restarted(&mut board, &known, "reset");
     }
     board.power_up();
     board.start();
     restarted(&mut board, &known, "power");
+}
+
+/// A reset by software that no fault handler asked for, as a debugger makes it, is no fault.
+#[test]
+fn software_reset_without_mark_is_reset() {
+    let (mut board, known) = begun(Firmware::Release, 14);
+    board.reset_by_software();
+    restarted(&mut board, &known, "reset");
+    assert_eq!(board.state().resets, [0, 4]);
 }
 
 /// A panic, a fault and a stack overflow send nothing, reset the board and are reported as a fault,

@@ -31,6 +31,15 @@ fn pin_and_power_are_reported() {
     restarted(&mut board, &known, "power");
 }
 
+/// A reset by software that no fault handler asked for is no fault.
+#[test]
+fn software_reset_without_mark_is_reset() {
+    let (mut board, known) = begun(Firmware::Release, 14);
+    board.reset_by_software();
+    restarted(&mut board, &known, "reset");
+    assert_eq!(board.state().resets, [0, 4]);
+}
+
 /// A panic, a fault and a stack overflow send nothing, reset the board and are reported as a fault,
 /// once.
 #[test]
