@@ -133,7 +133,7 @@ fn unreadable_journal_commits_nothing() {
     assert_eq!(journal.flash().bytes(), bytes);
 }
 
-/// Whoever reads a message can tell what happened.
+/// Every error message says what happened.
 #[test]
 fn messages_differ() {
     use embedded_storage::nor_flash::NorFlashErrorKind::Other;
