@@ -10,6 +10,10 @@ use equipoise::plan::Plan;
 use equipoise::wire::{FileDigest, Reply, TrialName};
 
 const PLAN: &str = "features=4 patients=5000 epsilon=1";
+/// Microseconds by which slices of instructions blur exact moments.
+const SLICES: f64 = 30.0;
+/// Microseconds after which a terminal sends its request again (`src/host/terminal/client.rs`).
+const PATIENCE: u64 = 2_500_000;
 
 /// Takes the report and requires that its MAC is the one of these rows, this trial and this plan
 /// under the key.
@@ -123,8 +127,7 @@ pub fn turnarounds(patients: u32, endurance: u64) {
         // Short turnarounds as often as long ones.
         let most = [50, 1_000, 20_000, 100_000, 500_000][dice.roll(5) as usize];
         board.send(format!("{}\n", sealed(&request)).as_bytes(), dice.roll(most).into());
-        // A terminal would send it again after a second.
-        let reply = board.try_line(1_500_000).unwrap();
+        let reply = board.try_line(PATIENCE).unwrap();
         let (reply, _) = reply.unwrap_or_else(|| panic!("{request} got no reply"));
         assert!(!reply.starts_with("ERR"), "{request}: {reply}");
     };
@@ -177,10 +180,6 @@ fn reply_times(plan: &str, seed: u32, look: f64) -> Vec<f64> {
 /// the features, arms and outcomes; also that to the request that finds a look due. A reply that
 /// waited for an erase takes longer than `erase`, one that waited for a look longer than `look`.
 pub fn reply_slots(erase: f64, look: f64) {
-    /// What slices of instructions make of exact moments.
-    const SLICES: f64 = 30.0;
-    /// After so long a terminal sends its request again.
-    const PATIENCE: f64 = 2_500_000.0;
     for design in ["interim", "dp-conse"] {
         let plan = format!("design={design} features=64 patients=140 epsilon=1 scale=100");
         let first = reply_times(&plan, 17, look);
@@ -189,7 +188,11 @@ pub fn reply_slots(erase: f64, look: f64) {
         // The look at half, or the turn, comes before patient 71, and takes longest.
         let longest = (0..first.len()).max_by(|i, j| first[*i].total_cmp(&first[*j]));
         assert_eq!(longest, Some(140), "{design}");
-        assert!(first[140] < PATIENCE, "{design}: the look takes {} microseconds", first[140]);
+        assert!(
+            first[140] < PATIENCE as f64,
+            "{design}: the look takes {} microseconds",
+            first[140]
+        );
         println!("{design}: {late} replies waited for an erase, the look's {:.0} us", first[140]);
         for seed in [18, 19] {
             for (i, (a, b)) in first.iter().zip(&reply_times(&plan, seed, look)).enumerate() {
@@ -199,6 +202,48 @@ pub fn reply_slots(erase: f64, look: f64) {
                 );
             }
         }
+    }
+}
+
+/// Microseconds from the reply that waited for a look to the reply behind it. Its request is sent
+/// so many microseconds after the first of these replies, while noise is drawn, and is as long for
+/// every `seed`.
+fn time_behind_look(plan: &str, seed: u32, after: u64) -> f64 {
+    /// The patient who finds the look due: the first of the second half of 40.
+    const LOOK: u32 = 21;
+    let mut board = Board::boot(Firmware::Release, seed);
+    board.begin(plan);
+    let mut dice = Dice(seed);
+    let mut ask = |request: String, after| {
+        board.send(format!("{}\n", sealed(&request)).as_bytes(), after);
+        let (reply, began) = board.try_line(chip::PATIENCE).unwrap().expect("a reply");
+        assert!(!reply.starts_with("ERR"), "{request}: {reply}");
+        began
+    };
+    let mut looked = 0.0;
+    for k in 1..=LOOK {
+        looked = ask(format!("ASSIGN {k} {} {}", 10 + dice.roll(54), tag(k)), 0);
+        if k < LOOK {
+            ask(format!("OUTCOME {k} {}", 10 + dice.roll(90)), 0);
+        }
+    }
+    ask(format!("OUTCOME {LOOK} {}", 10 + dice.roll(90)), after) - looked
+}
+
+/// A request that arrives while noise is drawn after a look is answered at the same moment, in
+/// `drawing` microseconds at the earliest, whatever the noise was and whenever the request came.
+/// (`dp-conse` draws none after its turn.)
+pub fn slot_behind_look(drawing: f64) {
+    let plan = "design=interim features=64 patients=40 epsilon=1 scale=100";
+    let first = time_behind_look(plan, 20, 0);
+    println!("{first:.0} us from a look's reply to the reply behind it");
+    assert!(first > drawing, "{first} microseconds: no noise was drawn");
+    for (seed, after) in [(21, 0), (22, 0), (23, 0), (23, 100_000)] {
+        let time = time_behind_look(plan, seed, after);
+        assert!(
+            (time - first).abs() < SLICES,
+            "seed {seed}, sent after {after}: {time} and {first} microseconds"
+        );
     }
 }
 
