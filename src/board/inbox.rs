@@ -66,6 +66,16 @@ mod tests {
     use std::string::ToString;
     use std::vec::Vec;
 
+    /// A loss may lie before, between or behind the bytes that were held; line feeds stay.
+    #[test]
+    fn marks_surround_what_was_held() {
+        let marked = |error, held| mark(error, held).collect::<Vec<u8>>();
+        assert_eq!(marked(true, b"2\nL"), [DAMAGED, DAMAGED, b'\n', DAMAGED, DAMAGED]);
+        assert_eq!(marked(true, b"\n"), [DAMAGED, b'\n', DAMAGED]);
+        assert_eq!(marked(true, b""), [DAMAGED, DAMAGED]);
+        assert_eq!(marked(false, b"2\nL"), b"2\nL");
+    }
+
     /// Bytes a UART holds.
     const DEPTH: usize = 6;
 

@@ -59,8 +59,8 @@ fn reply_slots_do_not_depend_on_patients() {
     scenarios::reply_slots(100_000.0, 300_000.0);
 }
 
-/// A request that arrives while noise is drawn after a look: the moment of its reply depends neither
-/// on the noise nor on when it came.
+/// A request that arrives while noise is drawn after a look: the moment of its reply depends
+/// neither on the noise nor on when it came.
 #[test]
 fn reply_behind_a_look_keeps_its_slot() {
     // 64 draws of at least 4 ms.

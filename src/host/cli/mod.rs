@@ -87,8 +87,9 @@ enum Command {
     /// a design.
     ///
     /// Exit codes: 0 every claim held, 1 a claim was exceeded (that of `interim` or `uniform`, or
-    /// of the design named with `--design`) or kit numbers reveal arms, 2 usage. The claim published
-    /// for `dp-conse` is known to be exceeded; it counts only when that design is named.
+    /// of the design named with `--design`) or kit numbers reveal arms, 2 usage. The claim
+    /// published for `dp-conse` is known to be exceeded; it counts only when that design is
+    /// named.
     Audit(audit::AuditArgs),
     /// Make a custodian's key
     Keygen(custodian::KeygenArgs),
