@@ -80,7 +80,7 @@ fn small_flash_is_refused_at_plan() {
 #[test]
 fn each_board_carries_its_largest_trial() {
     for design in ["interim", "uniform", "dp-conse"] {
-        assert_eq!(carries::<64, 256, 1024>(64, design), Ok(()));
+        assert_eq!(carries::<64, 256, 2048>(64, design), Ok(()));
         assert_eq!(carries::<64, 4096, 4096>(64, design), Ok(()));
         assert_eq!(carries::<64, 1024, 4096>(32, design), Ok(()));
     }

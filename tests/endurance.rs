@@ -84,23 +84,23 @@ fn lasts<const U: usize, const P: usize>(
     millions
 }
 
-/// With `interim` and yes/no outcomes every board lasts at least ten million patients, as promised;
-/// with other plans as many millions as were measured.
+/// Every board lasts at least ten million patients, whatever the plan; the limits are what was
+/// measured, rounded down.
 #[test]
 fn each_board_lasts_ten_million_patients() {
     type Board = fn(Kind) -> f64;
     let boards: [(Board, [f64; 5]); 3] = [
         (
-            |kind| lasts::<256, 1024>("v1", (PAGES, 20_000.0), 1_500, kind),
-            [10.0, 7.0, 10.0, 10.0, 10.0],
+            |kind| lasts::<256, 2048>("v1", (PAGES, 20_000.0), 2_000, kind),
+            [28.0, 17.0, 22.0, 22.0, 22.0],
         ),
         (
             |kind| lasts::<4096, 4096>("v2", (PAGES, 10_000.0), 4_500, kind),
-            [10.0, 15.0, 18.0, 20.0, 20.0],
+            [22.0, 15.0, 18.0, 20.0, 20.0],
         ),
         (
             |kind| lasts::<1024, 4096>("pico2", (32, 100_000.0), 4_500, kind),
-            [10.0, 79.0, 100.0, 108.0, 108.0],
+            [123.0, 79.0, 100.0, 108.0, 108.0],
         ),
     ];
     boards.into_par_iter().for_each(|(lasts, least)| {
@@ -115,11 +115,11 @@ fn each_board_lasts_ten_million_patients() {
 #[test]
 fn pauses_keep_page_turns_out_of_requests() {
     let mut desk =
-        Desk::<Repeatable, Generator, 64, 128, 1024>::on(Flash::of(PAGES), Repeatable::new(1));
+        Desk::<Repeatable, Generator, 64, 256, 2048>::on(Flash::of(PAGES), Repeatable::new(1));
     desk.provision(&format!("PLAN features={FEATURES} patients=4000000 epsilon=1"));
     desk.run_until_idle();
     let erases =
-        |desk: &Desk<_, _, 64, 128, 1024>| desk.flash.0.borrow().erases().iter().sum::<u32>();
+        |desk: &Desk<_, _, 64, 256, 2048>| desk.flash.0.borrow().erases().iter().sum::<u32>();
     // The most words of an ordinary request: header, descriptors, values, commit, mark and scrub.
     const MOST: u64 = 50;
     for patient in 1..=600 {

@@ -1,7 +1,7 @@
 //! Golden flash images: a device of every released version, in the middle of a trial, as its flash
 //! was read out.
 //!
-//! `tests/golden/VERSION-DESIGN.flash` is the flash of a micro:bit v1 (64 pages of 1 KB, the blank
+//! `tests/golden/VERSION-DESIGN.flash` is the flash of a device (64 pages of 1 KB, the blank
 //! end cut off), written by the `Device` of that version. `VERSION-DESIGN.txt` says what that
 //! device answered after its next power-up. Images are added, never edited. A version of which
 //! there is no image yet gets one with `EQUIPOISE_GOLDEN=write cargo test --test golden_flash`.
@@ -26,17 +26,20 @@ const PAGES: usize = 64;
 const JOURNALS: [(u8, u8); 1] = [(1, 2)];
 const DESIGNS: [&str; 4] = ["interim", "uniform", "dp-conse", "blinded"];
 
-type Board = Device<Box<DeviceState>, Flash, Repeatable>;
+/// Bytes of the v1's journal pages.
+const V1_PAGE: usize = 2048;
+
+type Board<const P: usize = PAGE> = Device<Box<DeviceState>, Flash<P>, Repeatable>;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
-fn board(flash: &Flash, seed: u64) -> Board {
+fn board<const P: usize>(flash: &Flash<P>, seed: u64) -> Board<P> {
     Device::new(Box::new(DeviceState::BLANK), flash.clone(), Repeatable::new(seed), None)
 }
 
-fn ask(board: &mut Board, line: &str) -> String {
+fn ask<const P: usize>(board: &mut Board<P>, line: &str) -> String {
     let mut sent = Vec::new();
     board.handle_line(sealed(line).as_bytes(), &mut |_, reply| sent.extend_from_slice(reply));
     String::from_utf8(sent).unwrap().split('*').next().unwrap().to_string()
@@ -83,7 +86,7 @@ fn image(path: &Path) -> Vec<u8> {
     bytes
 }
 
-fn load(bytes: &[u8]) -> Flash {
+fn load<const P: usize>(bytes: &[u8]) -> Flash<P> {
     Flash(Rc::new(RefCell::new(StrictFlash::from_bytes(bytes))))
 }
 
@@ -108,7 +111,7 @@ fn other_versions_are_refused_untouched() {
     assert!(others.len() >= 2, "the images of version 1 are gone");
     for (path, version, design) in others {
         let bytes = image(&path);
-        let flash = load(&bytes);
+        let flash: Flash = load(&bytes);
         let mut board = board(&flash, 2);
         let hello = ask(&mut board, "HELLO");
         let (_, stored) =
@@ -131,6 +134,22 @@ fn other_versions_are_refused_untouched() {
         }
         assert!(flash.0.borrow().bytes() == bytes, "{design}: the flash was changed");
         assert_eq!(flash.0.borrow().operations(), 0, "{design}");
+    }
+}
+
+/// A v1 had 64 journal pages of 1 KB where the second half of its journal is now. A new firmware on
+/// such a board does not take it for blank, and leaves every byte as it is.
+#[test]
+fn an_updated_v1_is_not_taken_for_blank() {
+    for (path, version, design) in images() {
+        let bytes = [vec![0xFF; PAGES * (V1_PAGE - PAGE)], image(&path)].concat();
+        let flash = load::<V1_PAGE>(&bytes);
+        let hello = ask(&mut board(&flash, 2), "HELLO");
+        let journal = JOURNALS.iter().find(|(state, _)| *state == version);
+        let expected = journal
+            .map_or(" fault".to_owned(), |(_, format)| format!(" foreign stored=journal-{format}"));
+        assert!(hello.contains(&expected), "{version}-{design}: {hello}");
+        assert!(flash.0.borrow().bytes() == bytes, "{version}-{design}: the flash was changed");
     }
 }
 

@@ -356,11 +356,11 @@ fn long_plan(design: &str, features: u32) -> String {
     format!("PLAN design={design} features={features} patients=4000000 epsilon=1")
 }
 
-/// 64 features on 64 pages of 1 KB, and few features on pages of 4 KB.
+/// 64 features on 64 pages of 2 KB, and few features on pages of 4 KB.
 #[test]
 fn flash_work_is_the_same_whoever_t_is() {
     for design in ["interim", "uniform", "dp-conse"] {
-        let small = same_work::<64, 256, 1024>(64, &long_plan(design, 64), 2_000, 1_000..1_008);
+        let small = same_work::<64, 256, 2048>(64, &long_plan(design, 64), 3_200, 1_600..1_608);
         let large = same_work::<4, 8, 4096>(16, &long_plan(design, 4), 3_000, 1_500..1_530);
         println!("{design}: {small} and {large} pages erased");
         assert!(small > 2 * 64 && large > 2 * 16, "the log did not go round the flash");

@@ -13,13 +13,13 @@ use embedded_storage::nor_flash::{
 
 /// What differs from chip to chip. Offsets are inside the region and word-aligned.
 pub trait Controller {
-    /// Bytes that one erase clears.
+    /// Bytes of a journal page: what one erase clears.
     const PAGE: usize;
 
     /// Where the processor reads the journal's word at `offset`.
     fn window(offset: u32) -> *mut u32;
 
-    /// Erases the page at `offset`.
+    /// Erases the journal page at `offset`.
     fn erase_page(&mut self, offset: u32);
 
     /// Writes whole words in ascending order and reads each one back before it writes the next, as

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Most instructions until the reply to an `ASSIGN` for which one kit is to be computed.
 const KIT: u32 = 4_200_000;
 /// .. and of the first one after power-up, which also erases a page.
-const BOTH_KITS: u32 = 9_000_000;
+const BOTH_KITS: u32 = 9_400_000;
 
 fn assign(board: &mut Emulator, k: u32) -> u32 {
     kit(&board.request(&format!("ASSIGN {k} {} {}", k % 64, tag(k))), k)

@@ -3,10 +3,13 @@
 use crate::bedside::Bedside;
 use crate::emulator::Emulator;
 
+const PATIENTS: u32 = 128;
+
 /// Starts a trial with everything that is logged: a start, a refusal, erased pages.
 fn begun() -> Emulator {
     let mut board = Emulator::boot_logging();
-    board.begin("features=4 patients=24 epsilon=1");
+    // With so many features the plan is longer than a page.
+    board.begin(&format!("features=64 patients={PATIENTS} epsilon=1"));
     assert!(board.request("OUTCOME 1 1").starts_with("ERR unknown "));
     board.request("STATUS");
     board
@@ -18,8 +21,8 @@ fn log_tells_of_no_patient() {
     let control = begun().logged();
     assert!(control.len() >= 3, "a start, a refusal and erased pages are logged: {control:?}");
     let mut board = begun();
-    for k in 1..=24 {
-        board.assign(k, k % 4);
+    for k in 1..=PATIENTS {
+        board.assign(k, k % 64);
         match k % 3 {
             0 => board.expect(&format!("LOST {k}"), &format!("OK {k}")),
             y => board.expect(&format!("OUTCOME {k} {}", y - 1), &format!("OK {k}")),

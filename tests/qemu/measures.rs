@@ -215,8 +215,8 @@ fn reply_times(plan: &str, seed: u32) -> Vec<u32> {
     times
 }
 
-/// Patients of the reply time test: page turns happen every nine of them, and the look at half, or
-/// the turn to the second half, comes with one of them.
+/// Patients of the reply time test: page turns happen every fourteen of them, and the look at half,
+/// or the turn to the second half, comes with one of them.
 const LOADED: u32 = 120;
 
 /// Under load the reply to every request leaves at the same moment, whatever the features, arms and

@@ -10,7 +10,7 @@ use equipoise::testkit::strict_flash::StrictFlash;
 use equipoise::wire::{ImageHash, Restart, unhex};
 
 const PATIENTS: u32 = 2000;
-const PAGE: usize = 1024;
+const PAGE: usize = 2048;
 
 struct Rehearsed(Rehearsal);
 

@@ -27,7 +27,7 @@ const DOCUMENTS: [(&str, &str); 3] = [
 const CANNOT: [(&str, &str); 5] = [
     ("cargo xtask test", "it is the command that runs this test"),
     ("equipoise status", "shows the image of a real board; tests/qemu holds HELLO against the ELF"),
-    ("probe-rs read --chip .. b32 0x30000 16", "needs a locked board"),
+    ("probe-rs read --chip .. b32 0x20000 16", "needs a locked board"),
     ("probe-rs verify --chip .. firmware", "needs a board; `cargo xtask verify` makes the call"),
     (
         "probe-rs run --chip nRF52833_xxAA target/logging/thumbv7em-none-eabihf/firmware/firmware",

@@ -1,10 +1,10 @@
 //! The journal's flash, through the NVMC.
 //!
-//! Pages of 1 KB (v1) or 4 KB (v2); words of 4 bytes, written with bits going from 1 to 0 only,
-//! each at most twice between erases. The processor stands still while the flash is busy: at most
-//! 46 microseconds a word, 22 ms (v1) or 88 ms (v2) a page erase.
+//! Flash pages of 1 KB (v1) or 4 KB (v2); words of 4 bytes, written with bits going from 1 to 0
+//! only, each at most twice between erases. The processor stands still while the flash is busy: at
+//! most 46 microseconds a word, 22 ms (v1) or 88 ms (v2) a page erase.
 
-use super::model::{FLASH_PAGE, pac};
+use super::model::{FLASH_PAGE, JOURNAL_PAGE, pac};
 use super::write;
 use crate::board::flash::Controller;
 use crate::board::image;
@@ -31,7 +31,7 @@ fn wait(nvmc: &pac::NVMC) {
 }
 
 impl Controller for pac::NVMC {
-    const PAGE: usize = FLASH_PAGE;
+    const PAGE: usize = JOURNAL_PAGE;
 
     fn window(offset: u32) -> *mut u32 {
         (memory::journal().start + offset as usize) as *mut u32
@@ -39,8 +39,10 @@ impl Controller for pac::NVMC {
 
     fn erase_page(&mut self, offset: u32) {
         self.config.write(|w| w.wen().een());
-        write(self.erasepage(), Self::window(offset) as u32);
-        wait(self);
+        for part in (0..JOURNAL_PAGE as u32).step_by(FLASH_PAGE) {
+            write(self.erasepage(), Self::window(offset + part) as u32);
+            wait(self);
+        }
         self.config.write(|w| w.wen().ren());
     }
 
