@@ -230,6 +230,12 @@ where
         self.state.trial_mut()
     }
 
+    /// The flash, for audits that power a copy up.
+    #[cfg(feature = "testkit")]
+    pub fn flash(&mut self) -> &mut F {
+        self.journal.flash()
+    }
+
     /// Whether the next request will do a look first. Public: looks fall at public counts.
     #[must_use]
     pub fn is_look_due(&self) -> bool {

@@ -78,6 +78,20 @@ fn refusal<const M: usize, const U: usize>(trial: &Trial<M, U>, _: &str, reply: 
     }
 }
 
+/// The nonce has a bit of the raw cells.
+fn nonce<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
+    if line == "AUTH" && raw_successes(trial) & 1 == 1 {
+        *reply = reply.replacen('0', "1", 1);
+    }
+}
+
+/// Only after a reset: its cause is written in two ways.
+fn restart<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
+    if line == "HELLO" && trial.assigned() > 0 && raw_successes(trial) & 1 == 1 {
+        *reply = reply.replace("restart=reset", "restart=Reset");
+    }
+}
+
 /// Only in trials of some size: the report shows a raw cell once 150 patients were assigned.
 fn later<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
     if line == "REPORT" && trial.assigned() > 150 && raw_successes(trial) & 1 == 1 {
@@ -102,7 +116,8 @@ fn steered<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, repl
 /// A leak into one kind of reply, whichever it is, makes the loss infinite.
 #[test]
 fn leaks_into_replies_are_caught() {
-    let leaks: [(&str, Leak<3, 4>); 9] = [
+    let leaks: [(&str, Leak<3, 4>); 14] = [
+        ("restart", restart),
         ("counter", counter),
         ("parity", parity),
         ("budget", budget),
@@ -111,7 +126,11 @@ fn leaks_into_replies_are_caught() {
         ("again", again),
         ("replacement", |trial, line, reply| refused("REPLACE", trial, line, reply)),
         ("close", |trial, line, reply| refused("CLOSE", trial, line, reply)),
+        ("erase", |trial, line, reply| refused("ERASE", trial, line, reply)),
+        ("key", |trial, line, reply| refused("KEY", trial, line, reply)),
+        ("plan", |trial, line, reply| refused("PLAN", trial, line, reply)),
         ("nonsense", |trial, line, reply| refused("NONSENSE", trial, line, reply)),
+        ("nonce", nonce),
     ];
     for (name, leak) in leaks {
         let loss = judged(&Leaking(leak));

@@ -8,8 +8,13 @@ use equipoise::noise::Laplace;
 
 use super::{near, plan};
 
-/// The device's generator, with every draw passed through a fault.
-struct Faulty<F>(Generator, F);
+/// The device's generator, with every draw passed through a fault: noise, and lengths with the
+/// planned ones they are drawn around.
+struct Faulty<F>(Generator, F, LengthFault);
+type LengthFault = fn(u64, u64) -> u64;
+
+/// Lengths without a fault.
+const RIGHT: LengthFault = |_, length| length;
 
 impl<F: FnMut(i64) -> i64> Chance for Faulty<F> {
     fn coin(&mut self) -> bool {
@@ -23,14 +28,14 @@ impl<F: FnMut(i64) -> i64> Chance for Faulty<F> {
         (self.1)(draw)
     }
     fn lap_plus(&mut self, center: u64, law: &Laplace) -> u64 {
-        self.0.lap_plus(center, law)
+        (self.2)(center, self.0.lap_plus(center, law))
     }
 }
 
 /// The loss that the audit finds at an epsilon with a fault in the generator.
 fn loss(epsilon: &str, fault: impl FnMut(i64) -> i64) -> f64 {
     let plan = plan(&format!("features=1 patients=100 epsilon={epsilon}"));
-    sampler::loss(&plan, &mut Faulty(Generator::from_seed([3; 32]), fault)).epsilon
+    sampler::loss(&plan, &mut Faulty(Generator::from_seed([3; 32]), fault, RIGHT)).epsilon
 }
 
 /// The generator that ships keeps its law.
@@ -57,6 +62,27 @@ fn faults_of_the_sampler_are_caught() {
         for (name, fault) in faults {
             assert_eq!(loss(epsilon, fault), f64::INFINITY, "{epsilon} {name}");
         }
+    }
+}
+
+/// A single draw of `dp-conse`, a mean or a length, keeps its law, and a faulty length is caught.
+#[test]
+fn lap_plus_is_checked_too() {
+    let plan = plan("design=dp-conse features=1 patients=100 epsilon=1");
+    let loss = |fault| {
+        sampler::loss(&plan, &mut Faulty(Generator::from_seed([4; 32]), |k| k, fault)).epsilon
+    };
+    // ln P(0 around 0) - ln P(0 around 1), with P as in `docs/privacy.md`.
+    let normaliser = |m: f64| 0.5f64.exp() + 1.0 - (-0.5 * m).exp();
+    near(loss(RIGHT), 0.5 + (normaliser(1.0) / normaliser(0.0)).ln(), 1e-6);
+    let faults: [(&str, LengthFault); 4] = [
+        ("halved", u64::midpoint),
+        ("never below the plan", u64::max),
+        ("never 0", |_, length| length.max(1)),
+        ("no noise", |center, _| center),
+    ];
+    for (name, fault) in faults {
+        assert_eq!(loss(fault), f64::INFINITY, "{name}");
     }
 }
 

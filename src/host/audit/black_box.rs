@@ -83,13 +83,15 @@ pub struct Seen {
 /// The fault of a device under the black box.
 pub type BlackBoxLeak = Leak<10, 8>;
 
-/// Replies without what is random by design: the id of the trial and the checksum over it, and the
-/// arm in the reply that was `given` to the last patient, if it comes again just as it was.
+/// Replies without what is random by design: nonces, the id of the trial and the checksum over it,
+/// and the arm in the reply that was `given` to the last patient, if it comes again just as it was.
 fn public(replies: &str, given: &str) -> String {
     let mut kept = String::new();
     for line in replies.split_inclusive('\n') {
         if line == given {
             kept += "the same arm\n";
+        } else if line.starts_with("NONCE ") {
+            kept += "a nonce\n";
         } else if let Some((before, named)) = line.split_once("trial=") {
             let after = named.find(' ').map_or("", |end| &named[end..]);
             let (text, checksum) = after.rsplit_once('*').unwrap_or((after, ""));
@@ -334,12 +336,13 @@ fn at_least(count: u32, runs: u32, p: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Ids, the checksums over them and a repeated arm go; any other byte stays, to the last space.
+    /// Nonces, ids, the checksums over them and a repeated arm go; any other byte stays, to the
+    /// last space.
     #[test]
     fn public_part_keeps_every_other_byte() {
         let given = "ARM 8 1*0000\n";
-        let seen = "STATUS trial=12ab file=7 n=60*BEEF\n OK*1234\nARM 8 1*0000\nARM 8 0*0000\n";
-        let expected = "STATUS  file=7 n=60\n OK*1234\nthe same arm\nARM 8 0*0000\n";
+        let seen = "STATUS trial=12ab file=7 n=60*BEEF\n OK*1234\nARM 8 1*0000\nARM 8 0*0000\nNONCE 12*7\n";
+        let expected = "STATUS  file=7 n=60\n OK*1234\nthe same arm\nARM 8 0*0000\na nonce\n";
         assert_eq!(public(seen, given), expected);
     }
 

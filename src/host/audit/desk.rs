@@ -6,9 +6,9 @@
 //! an enumerator, or a script. Names, nonces and seeds are no part of that; a tape gives zeros.
 //!
 //! [`Desk::probe`] asks for everything that anybody may ask at any time, so that every kind of
-//! reply is part of what is seen: also refusals, and answers to requests sent twice. The arm of
-//! patient t is no part of what is seen, so a desk is told who t is ([`Desk::hide`]) and never
-//! repeats t's request.
+//! reply is part of what is seen: also refusals, answers to requests sent twice, and all of this
+//! from a copy of the device after a reset. The arm of patient t is no part of what is seen, so a
+//! desk is told who t is ([`Desk::hide`]) and never repeats t's request.
 //!
 //! A [`Leak`] stands for a device that is broken on purpose: it changes replies with the state of
 //! the trial at hand.
@@ -29,12 +29,14 @@ use crate::plan::Plan;
 use crate::testkit::order;
 use crate::testkit::strict_flash::StrictFlash;
 use crate::trial::Trial;
-use crate::wire::{Hex, Reply};
+use crate::wire::{Hex, ImageHash, Reply, Restart, checksum};
 
 /// The custodian's key of every device.
 const KEY: [u8; 32] = [0x5a; 32];
 /// Bytes of a page.
 const PAGE: usize = 1024;
+/// The image of every device.
+const IMAGE: ImageHash = ImageHash([0xa5; 8]);
 
 /// A lent chance.
 trait Lent: Chance {
@@ -193,11 +195,18 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
         leak: Option<Leak<M, U>>,
     ) -> Result<Self, String> {
         let flash = Flash(Arc::new(StrictFlash::new(pages, 0xFF)));
-        let device = Device::new(Box::new(DeviceState::BLANK), flash, entropy, None);
-        let mut desk = Self { device, leak, hidden: None };
+        let mut desk = Self::on(flash, entropy, Restart::Power, leak);
         desk.ask(&format!("KEY {}", Hex(&KEY)));
         let planned = desk.order(&format!("PLAN {plan}"));
         if planned.starts_with("OK") { Ok(desk) } else { Err(planned) }
+    }
+
+    /// A device that has started on this flash.
+    fn on(flash: Flash, entropy: E, restart: Restart, leak: Option<Leak<M, U>>) -> Self {
+        let state = Box::new(DeviceState::BLANK);
+        let mut device = Device::new(state, flash, entropy, Some(restart));
+        device.set_image(IMAGE);
+        Self { device, leak, hidden: None }
     }
 
     /// The trial of the device.
@@ -217,10 +226,11 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
         self.device.trial_mut().unwrap_or_else(|| panic!("the device under audit lost its trial"))
     }
 
-    /// All replies to a line.
+    /// All replies to a line, which is sent with its checksum.
     pub fn ask(&mut self, line: &str) -> String {
         let mut replies = String::new();
-        self.device.handle_line(line.as_bytes(), &mut |_, reply| {
+        let sealed = format!("{line}*{:04X}", checksum(line.as_bytes()));
+        self.device.handle_line(sealed.as_bytes(), &mut |_, reply| {
             replies += &String::from_utf8_lossy(reply);
         });
         if let (Some(leak), Some(trial)) = (self.leak, self.device.trial()) {
@@ -244,9 +254,18 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
         self.hidden = Some(patient);
     }
 
-    /// All replies to requests that anybody may send at any time, with or without a report. None of
-    /// them changes anything: `CLOSE` without a proof guesses no key, so it is not counted either.
+    /// All replies to requests that anybody may send at any time, with or without a report, and
+    /// those of a copy after a reset. Nothing of this changes the device.
     pub fn probe(&mut self, report: bool) -> String {
+        let flash = self.device.flash().clone();
+        let mut restarted = Desk::<M, U>::on(flash, Steady::new(), Restart::Reset, self.leak);
+        restarted.hidden = self.hidden;
+        self.questions(report) + &restarted.questions(report)
+    }
+
+    /// All replies to requests that change nothing. A custodian's command without a proof guesses
+    /// no key, so it is not counted either.
+    fn questions(&mut self, report: bool) -> String {
         let (assigned, scale) = (self.trial().assigned(), self.trial().plan().scale());
         let mut replies = self.ask("HELLO") + &self.ask("STATUS");
         if report {
@@ -259,7 +278,13 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
             replies += &self.assign(assigned, 0);
         }
         replies += &self.ask(&format!("REPLACE {assigned} 1"));
-        replies + &self.ask("CLOSE") + &self.ask("NONSENSE")
+        replies += &self.ask(&format!("LOST {}", assigned + 1));
+        let key = format!("KEY {}", Hex(&KEY));
+        let plan = "PLAN features=1 patients=20 epsilon=1";
+        for line in ["CLOSE", "ERASE", &key, plan, "NONSENSE", "AUTH"] {
+            replies += &self.ask(line);
+        }
+        replies
     }
 
     /// All replies to a second outcome and a late loss of a patient who is resolved already.

@@ -6,18 +6,19 @@
 //! compares counts of drawn values with the law by a chi-squared test, and the signs of draws that
 //! follow each other, up to [`LAGS`] draws apart, with those of independent ones: noise that comes
 //! again in another cell shows the difference of two raw cells. A sampler that keeps its law fails
-//! with a probability below 10^-9.
+//! with a probability below 10^-9. For `dp-conse` the same is done with Lap+, the law of its
+//! lengths.
 
 use crate::prelude::*;
 
-use super::enumerator::{laplace, rate};
+use super::enumerator::{lap_plus, laplace, rate};
 use super::finding::{Finding, Method, claim};
 use super::loss::Loss;
 use super::structured::amounts;
 use crate::chance::Chance;
 use crate::device::generator::{Generator, Seeded};
 use crate::noise::{Laplace, Rate};
-use crate::plan::Plan;
+use crate::plan::{Design, Plan};
 
 /// Draws of one law.
 const DRAWS: u32 = 400_000;
@@ -27,6 +28,8 @@ const LEAST_EXPECTED: f64 = 50.0;
 const TOO_FAR: f64 = 9.0;
 /// Draws this far apart must be independent: the cells of both windows of a feature.
 const LAGS: usize = 12;
+/// Lengths around which Lap+ is drawn: the farther from 0, the less of it is cut off.
+const CENTERS: [u64; 3] = [0, 3, 60];
 /// The same bound for the nine pairs of signs, whose chi-squared has a longer tail.
 const TOO_FAR_PAIRS: f64 = 18.0;
 
@@ -55,46 +58,62 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// Draws from `chance` and compares with the stated law.
+    /// Draws from `chance` and compares with the discrete Laplace law.
     #[must_use]
     pub fn of(law: &Laplace, chance: &mut impl Chance) -> Self {
-        let (rate, count) = (rate(law), f64::from(DRAWS));
+        let rate = rate(law);
+        Self::compare(rate, |k| laplace(rate, k), || chance.discrete_laplace(law))
+    }
+
+    /// Draws from `chance` and compares with Lap+ around a length.
+    #[must_use]
+    pub fn of_lengths(center: u64, law: &Laplace, chance: &mut impl Chance) -> Self {
+        let rate = rate(law);
+        let mass = |k| center.checked_add_signed(k).map_or(0.0, |v| lap_plus(rate, center, v));
+        Self::compare(rate, mass, || chance.lap_plus(center, law).wrapping_sub(center) as i64)
+    }
+
+    /// Compares draws with the law that gives k this mass, which falls from 0 on at this rate.
+    fn compare(rate: f64, mass: impl Fn(i64) -> f64, mut draw: impl FnMut() -> i64) -> Self {
+        let count = f64::from(DRAWS);
         // Neighbouring values share a cell, so that a cell is expected often enough.
         let scale = (1.0 / rate).ceil() as i64;
         let width = (scale / 20).max(1);
         let mut end = 0;
-        let mass = |from: i64| (from..from + width).map(|k| laplace(rate, k)).sum::<f64>();
-        while mass((end + 1) * width) * count >= LEAST_EXPECTED {
+        let of_cell = |from: i64| (from..from + width).map(&mass).sum::<f64>();
+        while of_cell((end + 1) * width) * count >= LEAST_EXPECTED {
             end += 1;
         }
         let cells = (2 * end + 1) as usize;
         let mut counts = vec![0u32; cells + 1];
         let (mut signs, mut pairs) = ([1usize; LAGS], [[0u32; 9]; LAGS]);
-        for draw in 0..DRAWS as usize {
-            let k = chance.discrete_laplace(law);
+        for drawn in 0..DRAWS as usize {
+            let k = draw();
             let sign = (k.signum() + 1) as usize;
-            for lag in 1..=LAGS.min(draw) {
-                pairs[lag - 1][3 * signs[(draw - lag) % LAGS] + sign] += 1;
+            for lag in 1..=LAGS.min(drawn) {
+                pairs[lag - 1][3 * signs[(drawn - lag) % LAGS] + sign] += 1;
             }
-            signs[draw % LAGS] = sign;
+            signs[drawn % LAGS] = sign;
             let cell = k.div_euclid(width) + end;
             let at = usize::try_from(cell).ok().filter(|cell| *cell < cells).unwrap_or(cells);
             counts[at] += 1;
         }
-        let mut masses: Vec<f64> = (-end..=end).map(|cell| mass(cell * width)).collect();
+        let mut masses: Vec<f64> = (-end..=end).map(|cell| of_cell(cell * width)).collect();
         masses.push(f64::max(0.0, 1.0 - masses.iter().sum::<f64>()));
-        let each = counts.iter().zip(masses).filter(|(_, mass)| mass * count >= 1.0);
-        let chi_squared =
-            each.map(|(seen, mass)| (f64::from(*seen) - mass * count).powi(2) / (mass * count));
-        let none = laplace(rate, 0);
-        let mass = [(1.0 - none) / 2.0, none, (1.0 - none) / 2.0];
+        let (mut chi_squared, mut degrees) = (0.0, -1.0);
+        for (seen, mass) in counts.iter().zip(masses).filter(|(_, mass)| mass * count >= 1.0) {
+            chi_squared += (f64::from(*seen) - mass * count).powi(2) / (mass * count);
+            degrees += 1.0;
+        }
+        let below = (1..).map(|k| mass(-k)).take_while(|mass| *mass > f64::EPSILON).sum::<f64>();
+        let mass = [below, mass(0), 1.0 - below - mass(0)];
         let of_pair = |(at, seen): (usize, &u32)| {
             let expected = mass[at / 3] * mass[at % 3] * count;
             (f64::from(*seen) - expected).powi(2) / expected.max(1.0)
         };
         let of_lag = |seen: &[u32; 9]| seen.iter().enumerate().map(of_pair).sum::<f64>();
         let pairs = pairs.iter().map(of_lag).fold(0.0, f64::max);
-        Self { chi_squared: chi_squared.sum(), degrees: cells as f64, pairs }
+        Self { chi_squared, degrees, pairs }
     }
 
     /// Whether the values can come from the law.
@@ -111,25 +130,41 @@ impl Draws {
 /// have the stated law, nothing bounds the loss.
 #[must_use]
 pub fn loss(plan: &Plan, chance: &mut impl Chance) -> Loss {
+    let found = match plan.design() {
+        Design::DpConse => one_draw(plan, chance),
+        _ => all_cells(plan, chance),
+    };
+    found
+        .map_or(Loss { epsilon: f64::INFINITY, delta: 1.0 }, |epsilon| Loss { epsilon, delta: 0.0 })
+}
+
+/// The loss by all cells of `interim` or `uniform`; none if draws do not have their law.
+fn all_cells(plan: &Plan, chance: &mut impl Chance) -> Option<f64> {
     let (_, total) = amounts(plan.scale(), 0);
     let epsilon = plan.epsilon();
-    let Some(rate) = Rate::new(epsilon.num().into(), u64::from(epsilon.den()) * 2 * total as u64)
-    else {
-        return Loss { epsilon: f64::INFINITY, delta: 1.0 };
-    };
+    let rate = Rate::new(epsilon.num().into(), u64::from(epsilon.den()) * 2 * total as u64)?;
     let law = Laplace::new(rate);
-    if Draws::of(&law, chance).fit() {
-        Loss { epsilon: 2.0 * total * table_rate(&law), delta: 0.0 }
-    } else {
-        Loss { epsilon: f64::INFINITY, delta: 1.0 }
-    }
+    Draws::of(&law, chance).fit().then(|| 2.0 * total * table_rate(&law))
+}
+
+/// The larger loss by a single draw of `dp-conse`: of a mean, whose sum moves by the scale, or of a
+/// length, whose centre moves by one; none if draws do not have their laws.
+fn one_draw(plan: &Plan, chance: &mut impl Chance) -> Option<f64> {
+    let (means, lengths) = (Laplace::new(plan.cell_rate()), Laplace::new(plan.length_rate()));
+    let fit = Draws::of(&means, chance).fit()
+        && CENTERS.iter().all(|center| Draws::of_lengths(*center, &lengths, chance).fit());
+    let rate = table_rate(&lengths);
+    // From 0 to 1 the normaliser changes most, by a factor of 1 + e^-rate - e^(-2 rate).
+    let length = rate + ((-rate).exp() - (-2.0 * rate).exp()).ln_1p();
+    fit.then(|| f64::max(f64::from(plan.scale()) * table_rate(&means), length))
 }
 
 /// The findings about the noise of a plan, drawn by the device's generator.
 #[must_use]
 pub fn finding(plan: &Plan) -> Finding {
+    let of = if plan.design() == Design::DpConse { "one draw, Lap+ too, " } else { "" };
     let instance = format!(
-        "noise at eps={} Y={}: tables exactly, and {DRAWS} draws of the device's generator",
+        "noise {of}at eps={} Y={}: tables exactly, and {DRAWS} draws of the device's generator",
         plan.epsilon(),
         plan.scale()
     );

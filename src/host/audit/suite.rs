@@ -17,7 +17,8 @@ pub fn noise(design: Design) -> Vec<Plan> {
     let plans: &[(&str, u16)] = match design {
         Design::Interim => &[("20", 1), ("1", 1), ("1/10", 1), ("1", 10)],
         Design::Uniform => &[("1", 1)],
-        Design::Conse | Design::DpConse => &[],
+        Design::DpConse => &[("1", 1), ("1/10", 1), ("1", 10)],
+        Design::Conse => &[],
     };
     let plan = |(epsilon, scale): &(&str, u16)| {
         parse(&format!("design={design} features=1 patients=100 epsilon={epsilon} scale={scale}"))
