@@ -11,10 +11,6 @@ pub mod audit;
 pub mod boundaries;
 pub mod chart;
 pub mod cli;
-#[cfg(unix)]
-pub mod device;
-#[cfg(windows)]
-#[path = "device_windows.rs"]
 pub mod device;
 pub mod dossier;
 pub mod flash_file;

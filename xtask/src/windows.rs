@@ -3,15 +3,19 @@
 //! Commands whose result depends on a seed must print the same bytes on both systems, and the page
 //! of the browser and its server must answer the same. The demonstration, whose device draws its
 //! own randomness, must print the same but for the numbers. The others (keys, a device with its
-//! terminal) must end as they do on Linux.
+//! terminal, silent or not, and a flash file that changes) must end as they do on Linux.
 
 use crate::{cargo, page, run, say, tools};
-use std::io::{BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-use std::{fs, str};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, str, thread};
 
 const TARGET: &str = "x86_64-pc-windows-gnu";
+/// How long a device may take to answer or to end; a silent terminal is left after 3 seconds.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// Debian's wine has no `bcryptprimitives.dll`, from which Rust's library takes its random bytes.
 /// This replaces it, in these tests only.
 const SHIM: &str = "\
@@ -47,6 +51,7 @@ pub fn test() -> Result<(), String> {
     let (here, there) = (programs.linux(&refused)?, programs.windows(&refused)?);
     check(&refused, here.status.code() == there.status.code() && !there.status.success(), &there)?;
     programs.trial()?;
+    programs.line()?;
     programs.page()?;
     let demo = ["demo", "--patients", "400", "--seed", "1"];
     let (here, there) = (programs.linux(&demo)?, programs.windows(&demo)?);
@@ -134,6 +139,35 @@ impl Programs {
         ask(&["report", "--trial", "trial.toml"], &key, "95 %")
     }
 
+    /// A silent terminal makes way for the next; a flash file that was shortened ends the device,
+    /// without an answer and with the reason.
+    fn line(&self) -> Result<(), String> {
+        let mut command = self.under_wine();
+        command.args(["device", "--flash", "line.flash"]).stderr(Stdio::piped());
+        let mut device = Device::start(&mut command)?;
+        let port = device.port()?;
+        let mut silent = connect(&port).map_err(|error| format!("{port}: {error}"))?;
+        let asked = silent.write_all(b"HEL").and_then(|()| hello(&mut connect(&port)?));
+        if !matches!(&asked, Ok(reply) if reply.starts_with("HELLO equipoise")) {
+            return Err(format!("under wine a silent terminal holds the device: {asked:?}"));
+        }
+        if hello(&mut silent).is_ok_and(|reply| !reply.is_empty()) {
+            return Err("under wine a terminal that had to make way is still served".into());
+        }
+        say("under wine: a silent terminal makes way for the next");
+
+        let file = fs::OpenOptions::new().write(true).open(self.folder.join("line.flash"));
+        file.and_then(|file| file.set_len(8192)).map_err(|error| format!("line.flash: {error}"))?;
+        let reply = connect(&port).and_then(|mut line| hello(&mut line));
+        let (status, message) = device.wait()?;
+        let told = message.contains("the flash file has 8192 bytes");
+        if reply.is_ok_and(|reply| !reply.is_empty()) || status.code() != Some(3) || !told {
+            return Err(format!("under wine a shortened flash file: {status}, {message}"));
+        }
+        say("under wine: a shortened flash file ends the device, with the reason");
+        Ok(())
+    }
+
     /// The page and the server's answers are the same on both systems.
     fn page(&self) -> Result<(), String> {
         let words = ["web", "--trial", "trial.toml", "--operator", "nurse", "--flash"];
@@ -176,6 +210,23 @@ impl Device {
             Err(format!("the device printed `{port}`, not its port"))
         }
     }
+
+    /// Waits until it has ended: how, and what it wrote to standard error.
+    fn wait(&mut self) -> Result<(ExitStatus, String), String> {
+        let failed = |error| format!("the device: {error}");
+        let start = Instant::now();
+        let status = loop {
+            match self.0.try_wait().map_err(failed)? {
+                Some(status) => break status,
+                None if start.elapsed() > PATIENCE => return Err("the device does not end".into()),
+                None => thread::sleep(Duration::from_millis(50)),
+            }
+        };
+        let mut message = String::new();
+        let mut output = self.0.stderr.take().ok_or("the device's errors are taken")?;
+        output.read_to_string(&mut message).map_err(failed)?;
+        Ok((status, message))
+    }
 }
 
 impl Drop for Device {
@@ -183,6 +234,22 @@ impl Drop for Device {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// A terminal's line to a device at `tcp:PORT`.
+fn connect(port: &str) -> io::Result<TcpStream> {
+    let number = port.trim_start_matches("tcp:").parse().map_err(io::Error::other)?;
+    let line = TcpStream::connect((Ipv4Addr::LOCALHOST, number))?;
+    line.set_read_timeout(Some(PATIENCE))?;
+    Ok(line)
+}
+
+/// The device's answer to `HELLO`; empty if it left.
+fn hello(line: &mut TcpStream) -> io::Result<String> {
+    line.write_all(b"HELLO\n")?;
+    let mut reply = String::new();
+    BufReader::new(line).read_line(&mut reply)?;
+    Ok(reply)
 }
 
 fn output(command: &mut Command, words: &[&str]) -> Result<Output, String> {

@@ -1,18 +1,9 @@
-//! `equipoise device`: a [`VirtualBoard`] on a flash file behind a serial line of this machine.
+//! The unix side of [`super`]: a pseudo-terminal (its path is printed; with `--link` a symbolic
+//! link leads to it), a unix socket, or standard input and output.
 //!
-//! The line is a pseudo-terminal (its path is printed; with `--link` a symbolic link leads to it),
-//! a unix socket, or standard input and output. Terminals may come and go. On the socket one at a
-//! time is served; one that has not completed a request for [`SILENCE`] seconds makes way for the
-//! next that waits, and a line that it had begun is forgotten. As on a wire, a reply that nobody
-//! reads is lost: it waits a second for its reader, and the terminal asks again.
-//!
-//! Interrupt and termination end the device between two requests and take link and socket away; any
-//! other end is a power cut, which the flash file survives. A link left over from such an end is
-//! replaced, and so is a socket that no one listens on.
-//!
-//! # Guessing
-//! A tag is a number of 32 bits that a program could guess. Every refused line takes [`REFUSAL`],
-//! as on a board: 50 guesses a second.
+//! As on a wire, a reply that nobody reads is lost: it waits a second for its reader, and the
+//! terminal asks again. Interrupt and termination take link and socket away. A link left over from
+//! another end is replaced, and so is a socket that no one listens on.
 //!
 //! # Access
 //! The socket can be used by the caller alone, and lies in a folder where nobody else can put
@@ -25,10 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::Mode;
@@ -37,14 +25,12 @@ use rustix::process::{geteuid, umask};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
-use super::virtual_board::{REFUSAL, VirtualBoard, refusals};
+use super::{SILENCE, Server};
 use crate::device::Rest;
 
 /// How often a waiting device checks whether it is to end, and how long a reply waits for its
 /// reader.
 const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
-/// Seconds without a request after which a terminal on the socket makes way for another.
-const SILENCE: u32 = 3;
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// The line of the device.
@@ -110,19 +96,7 @@ enum End {
     Left,
 }
 
-/// A board and the flag that ends it.
-pub struct Server {
-    /// The device.
-    pub board: VirtualBoard,
-    /// Set when the process is to end.
-    pub stop: Arc<AtomicBool>,
-}
-
 impl Server {
-    fn told(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
     /// Whether `fd` is ready within `time`. A signal ends the wait.
     fn ready(fd: BorrowedFd<'_>, wanted: PollFlags, time: Timespec) -> io::Result<bool> {
         match poll(&mut [PollFd::from_borrowed_fd(fd, wanted)], Some(&time)) {
@@ -140,13 +114,12 @@ impl Server {
         others: Option<&UnixListener>,
     ) -> io::Result<End> {
         let mut bytes = [0; 4096];
-        let mut replies = Vec::new();
         let mut heard = Instant::now();
         while !self.told() {
             let time = if self.board.rest() == Rest::Idle { PATIENCE } else { AT_ONCE };
             let ready = Self::ready(input, PollFlags::IN, time)?;
             if let Some(others) = others
-                && heard.elapsed() >= Duration::from_secs(SILENCE.into())
+                && heard.elapsed() >= SILENCE
                 && Self::ready(others.as_fd(), PollFlags::IN, AT_ONCE)?
             {
                 return Ok(End::Left);
@@ -160,16 +133,7 @@ impl Server {
                 Err(Errno::AGAIN | Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
             };
-            replies.clear();
-            self.board.receive(&bytes[..count], &mut replies)?;
-            if !replies.is_empty() {
-                heard = Instant::now();
-            }
-            for _ in 0..refusals(&replies) {
-                if !self.told() {
-                    sleep(REFUSAL);
-                }
-            }
+            let replies = self.answer(&bytes[..count], &mut heard)?;
             if self.send(output, &replies)? == End::Left {
                 return Ok(End::Left);
             }
