@@ -47,7 +47,9 @@ fn whole_trial_by_commands() {
     );
     let csv = ward.good(&["report", "--format", "csv"]);
     assert!(
-        csv.starts_with("trial,level,feature,name,estimate,standard_error,low,high,outcomes\n"),
+        csv.starts_with(
+            "trial,level,feature,name,estimate,standard_error,low,high,outcomes,worthless\n"
+        ),
         "{csv}"
     );
     assert!(

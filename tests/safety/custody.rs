@@ -115,7 +115,7 @@ fn report_says_what_it_rests_on() {
     let csv = ward.good(&["report", "--format", "csv"]);
     assert_eq!(
         csv.lines().next(),
-        Some("trial,level,feature,name,estimate,standard_error,low,high,outcomes")
+        Some("trial,level,feature,name,estimate,standard_error,low,high,outcomes,worthless")
     );
     assert!(
         csv.contains(&format!("{trial},0.95,2,\"'=65 or over, home\",")),

@@ -3,7 +3,7 @@
 
 use crate::prelude::*;
 
-use super::report::{Effects, Estimate};
+use super::report::{Effects, Estimate, SAYS_NOTHING};
 use super::text::escaped;
 use crate::host::chart::svg::Svg;
 
@@ -110,7 +110,13 @@ pub fn svg(title: &str, effects: &Effects, arms: Option<&[String; 2]>) -> String
         }
         svg.disc([x(row.estimate), y], 5.0, &format!("fill=\"{COLOUR}\""));
         let numbers = format!("{:+.2} ({:+.2} to {:+.2})", row.estimate, row.low, row.high);
-        svg.text(right + MARGIN, y + 5.0, "fill=\"#333\"", &numbers);
+        let aside = right + MARGIN;
+        if row.is_worthless() {
+            svg.text(aside, y - 2.0, "fill=\"#333\"", &numbers);
+            svg.text(aside, y + 12.0, "fill=\"#333\" font-size=\"11\"", SAYS_NOTHING);
+        } else {
+            svg.text(aside, y + 5.0, "fill=\"#333\"", &numbers);
+        }
     }
     let below = bottom + 50.0;
     svg.text(middle - 14.0, below, "text-anchor=\"end\" fill=\"#333\"", &escaped(&zero));
@@ -145,6 +151,20 @@ mod tests {
         assert_eq!(scale.ends(), "-0.9            0            +0.9");
         assert_eq!(scale.blocks(&rows[0]), "················├───●────┤·······");
         assert_eq!(scale.blocks(&rows[1]), "├──────●──────┤·│················");
+    }
+
+    /// A row whose estimate says nothing says so below its numbers, and no other row does.
+    #[test]
+    fn worthless_rows_say_so() {
+        let rows = vec![row(0.1, 0.0, 0.2), row(0.3, -1.0, 1.0), row(1.0, 1.0, 1.0)];
+        let svg = svg("title", &effects(rows), None);
+        let lines: Vec<&str> = svg.lines().collect();
+        let below = |numbers: &str| {
+            let place = lines.iter().position(|line| line.contains(numbers)).unwrap();
+            lines[place + 1].ends_with(">the estimate says nothing</text>")
+        };
+        assert!(below("(-1.00 to +1.00)") && below("(+1.00 to +1.00)"), "{svg}");
+        assert_eq!(svg.matches("says nothing").count(), 2, "{svg}");
     }
 
     #[test]

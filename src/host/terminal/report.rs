@@ -15,6 +15,7 @@
 //! | `standard_error` | of the estimate |
 //! | `low`, `high` | ends of the confidence interval |
 //! | `outcomes` | noisy number of outcomes behind the estimate |
+//! | `worthless` | `true` where the estimate says nothing (a sentence in the table) |
 //!
 //! Where the trial file has factors, each level of each factor has a row too, named `factor =
 //! level`.
@@ -43,6 +44,8 @@ use crate::wire::{Hex, Micro, Status, TrialId};
 
 /// Confidence level of every interval.
 pub const LEVEL: f64 = 0.95;
+/// What every report for people says of a row with [`Estimate::is_worthless`].
+pub const SAYS_NOTHING: &str = "the estimate says nothing";
 
 /// How a report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,9 +193,8 @@ impl Effects {
     pub fn warning(&self) -> Option<String> {
         let names = self.all().filter(|row| row.is_worthless()).map(|row| row.name.as_str());
         let names = names.collect::<Vec<_>>().join("; ");
-        (!names.is_empty()).then(|| {
-            format!("Too few outcomes for the noise, so that the estimate says nothing: {names}.")
-        })
+        (!names.is_empty())
+            .then(|| format!("Too few outcomes for the noise, so that {SAYS_NOTHING}: {names}."))
     }
 
     /// Noisy number of outcomes behind all rows.
@@ -326,17 +328,17 @@ pub fn table(effects: &Effects, trial: Option<&TrialFile>) -> String {
 
 fn csv(effects: &Effects) -> String {
     let mut header =
-        "trial,level,feature,name,estimate,standard_error,low,high,outcomes".to_owned();
+        "trial,level,feature,name,estimate,standard_error,low,high,outcomes,worthless".to_owned();
     if effects.adjusted.is_some() {
         header += ",adjusted_low,adjusted_high,adjusted";
     }
     effects.all().fold(header + "\n", |mut text, row| {
         let Estimate { estimate, standard_error, low, high, outcomes, .. } = row;
         let feature = row.feature.map_or(String::new(), |feature| feature.to_string());
-        let (trial, name) = (effects.trial, text::csv(&row.name));
+        let (trial, name, worthless) = (effects.trial, text::csv(&row.name), row.is_worthless());
         let _ = write!(
             text,
-            "{trial},{LEVEL},{feature},{name},{estimate:.6},{standard_error:.6},{low:.6},{high:.6},{outcomes}"
+            "{trial},{LEVEL},{feature},{name},{estimate:.6},{standard_error:.6},{low:.6},{high:.6},{outcomes},{worthless}"
         );
         if let Some(adjusted) = &effects.adjusted {
             let _ = match adjusted.rows.iter().find(|other| other.name == row.name) {

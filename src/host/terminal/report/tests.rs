@@ -52,6 +52,9 @@ fn worthless_estimates_are_named() {
     let warning = effects.warning().unwrap();
     assert!(warning.ends_with(" nothing: every effect; beyond."), "{warning}");
     assert!(table(&effects, None).contains(&warning));
+    let csv = csv(&effects);
+    let marks = csv.lines().map(|line| line.rsplit(',').next().unwrap());
+    assert_eq!(marks.collect::<Vec<_>>(), ["worthless", "true", "true", "false", "false"], "{csv}");
     effects.rows.drain(..2);
     assert_eq!(effects.warning(), None);
     assert!(!table(&effects, None).contains("nothing"));
