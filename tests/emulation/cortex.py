@@ -77,7 +77,7 @@ class Image:
 
 
 class Cortex:
-    """A chip gives MICROSECOND (cycles), MODEL, RAM, RAM_SIZE, PAGE, and `map_memory`, `reset` and `vector`."""
+    """A chip gives MICROSECOND (cycles), MODEL, RAM, RAM_SIZE, PAGE, `uart`, and `map_memory`, `reset` and `vector`."""
 
     def __init__(self, path, seed):
         self.image = Image(path)
@@ -97,7 +97,6 @@ class Cortex:
         self.sent = bytearray()
         self.sent_times = []
         self.overruns = 0
-        self.unheard = 0
         self.next_flash_time = None
         self.noise = True
         self.stuck_noise = None
@@ -386,7 +385,17 @@ class Cortex:
         for byte in data:
             self.wire.append((self.wire_free, byte))
             self.wire_free += self.uart.BYTE_TIME
-        self.uart.plan_arrival()
+        self.plan_delivery()
+
+    def plan_delivery(self):
+        """The first byte on the line reaches the UART at its end."""
+        if self.wire:
+            self.plan("delivery", max(self.now, self.wire[0][0] + self.uart.BYTE_TIME), self.deliver)
+
+    def deliver(self):
+        begun, byte = self.wire.pop(0)
+        self.plan_delivery()
+        self.uart.receive(begun, byte)
 
     def load_word(self, symbol):
         return int.from_bytes(self.uc.mem_read(self.symbols[symbol], 4), "little")

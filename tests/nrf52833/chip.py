@@ -8,7 +8,7 @@ from unicorn import UC_HOOK_MEM_WRITE, UC_PROT_ALL, UC_PROT_EXEC, UC_PROT_READ
 
 from bus import Bus
 from cortex import LOCKUP, SOFTWARE, Cortex
-from peripherals import Clock, Gpio, Nvmc, Rng, Timer, Uart, Watchdog
+from peripherals import Gpio, Nvmc, Power, Rng, Timer, Uart, Watchdog
 
 FLASH_SIZE = 512 * 1024
 WRITE_TIME = 41
@@ -41,17 +41,18 @@ class Chip(Cortex):
         """Starts the processor. A reset by software or a lock-up does not stop a running watchdog. A reset by the
         pin may set other bits of RESETREAS too (anomaly 136)."""
         self.resets.append(cause)
-        self.reset_reasons = (self.reset_reasons if cause else 0) | cause | others
+        before = self.power.RESETREAS.value if cause else 0
         self.clear_timetable()
-        kept = self.watchdog if cause in (SOFTWARE, LOCKUP) else None
-        self.clock, self.uart, self.timer, self.rng = Clock(self), Uart(self), Timer(self), Rng(self)
+        self.power, self.uart, self.timer, self.rng = Power(self), Uart(self), Timer(self), Rng(self)
         self.nvmc, self.ports = Nvmc(self), (Gpio(self), Gpio(self))
-        self.watchdog = kept or Watchdog(self)
-        if kept:
-            kept.plan_bite()
+        self.power.RESETREAS.value = before | cause | others
+        if cause in (SOFTWARE, LOCKUP):
+            self.watchdog.go_on()
+        else:
+            self.watchdog = Watchdog(self)
         self.bus.fill(self.rows())
         self.start_processor(self.vector(0), self.vector(1))
-        self.uart.plan_arrival()
+        self.plan_delivery()
 
     def vector(self, number):
         return struct.unpack("<I", self.uc.mem_read(4 * number, 4))[0]
@@ -59,7 +60,7 @@ class Chip(Cortex):
     def rows(self):
         """The table of the bus, in the order of the product specification. The ports share 4 KB: the base of port 1
         lies between the registers of port 0, its registers behind them."""
-        peripherals = ((0, self.clock), (2, self.uart), (8, self.timer), (13, self.rng), (16, self.watchdog),
+        peripherals = ((0, self.power), (2, self.uart), (8, self.timer), (13, self.rng), (16, self.watchdog),
                        (30, self.nvmc))
         port_0, port_1 = self.ports
         return [(0x40000000 + 4096 * number, 4096, block) for number, block in peripherals] + [
@@ -71,8 +72,8 @@ class Chip(Cortex):
         """Called before the engine stores the value."""
         old = int.from_bytes(self.uc.mem_read(address & ~3, 4), "little")
         value &= 0xFFFFFFFF
-        config = self.nvmc.registers[0x504]
-        if (size, address % 4, config) != (4, 0, 1):
+        config = self.nvmc.CONFIG.value
+        if (size, address % 4, config) != (4, 0, Nvmc.WRITE):
             self.violate(f"{size} bytes written to flash at {address:#x}, CONFIG {config}")
         self.check_word(address, old, value)
         done = self.stand_still(WRITE_TIME, False)
@@ -80,8 +81,9 @@ class Chip(Cortex):
             self.torn_word = (address, self.torn_write(old, value, done))
 
     def erase_page(self, address):
-        if self.nvmc.registers[0x504] != 2 or address % self.PAGE or address not in self.journal:
-            self.violate(f"page {address:#x} erased, CONFIG {self.nvmc.registers[0x504]}")
+        config = self.nvmc.CONFIG.value
+        if config != Nvmc.ERASE or address % self.PAGE or address not in self.journal:
+            self.violate(f"page {address:#x} erased, CONFIG {config}")
             return
         self.note_erase(address)
         old = self.uc.mem_read(address, self.PAGE)
@@ -102,12 +104,11 @@ class Chip(Cortex):
 
     def look_at_leds(self):
         """Notes the LEDs through which current flows: from a row that is high to a column that is low."""
-        high, low = zip(*((port.registers[0x514] & port.registers[0x504],
-                           port.registers[0x514] & ~port.registers[0x504]) for port in self.ports))
+        rows = self.ports[0].high()
         for y, row in enumerate(LED_ROWS):
-            if high[0] >> row & 1:
+            if rows >> row & 1:
                 for x, (port, column) in enumerate(LED_COLUMNS):
-                    if low[port] >> column & 1:
+                    if self.ports[port].low() >> column & 1:
                         self.lit.add((x, y))
 
     def seen(self):

@@ -1,346 +1,318 @@
-"""The peripherals of the nRF52833 that the firmware uses.
+"""The peripherals of the nRF52833 that the firmware uses, with the names and numbers of its product specification.
+Times are in cycles of the processor."""
 
-A peripheral lists its tasks, events and registers by offset. `task_OFFSET`, `read_OFFSET` and `write_OFFSET`, with the
-offset in hex, give one of them an effect; without one a register holds what was written.
-"""
+from collections import deque
+from math import inf
 
-MICROSECOND = 64
-LFCLK_HZ = 32_768
-HFCLK_HZ = 64_000_000
+from cortex import DOG
+from registers import Block, Event, Peripheral, ReadOnly, Register, Task, WriteOnly
+
+CPU_HZ = 64_000_000
+MICROSECOND = CPU_HZ // 1_000_000
 
 
-class Peripheral:
-    IRQ = None
-    TASKS = ()
-    EVENTS = ()
-    REGISTERS = {}
-    INTENSET, INTENCLR = 0x304, 0x308
+class Gpio(Block):
+    """One of the two ports."""
+    OUTPUT, BUFFER_OFF = 1 << 0, 1 << 1  # in PIN_CNF
 
-    def __init__(self, chip):
-        self.chip = chip
-        self.events = dict.fromkeys(self.EVENTS, 0)
-        self.registers = dict(self.REGISTERS)
-        self.interrupts = 0
+    OUT = Register(0x504)
+    OUTSET = Register(0x508, sets="OUT")
+    OUTCLR = Register(0x50C, clears="OUT")
+    DIR = Register(0x514)
+    DIRSET = Register(0x518, sets="DIR")
+    DIRCLR = Register(0x51C, clears="DIR")
 
-    def name(self):
-        return type(self).__name__
-
-    def happen(self, event):
-        self.events[event] = 1
-        self.update_line()
-
-    def update_line(self):
-        """The interrupt line is high while an event is set whose interrupt is on."""
-        if self.IRQ is not None:
-            high = any(self.interrupts >> (event - 0x100) // 4 & 1 for event, on in self.events.items() if on)
-            bit = 1 << self.IRQ
-            self.chip.lines = self.chip.lines | bit if high else self.chip.lines & ~bit
-
-    def effect(self, kind, offset):
-        return getattr(self, f"{kind}_{offset:x}", None)
-
-    def read(self, offset):
-        effect = self.effect("read", offset)
-        if effect:
-            return effect()
-        if offset in self.events:
-            return self.events[offset]
-        if offset in (self.INTENSET, self.INTENCLR) and self.events:
-            return self.interrupts
-        if offset not in self.registers:
-            self.chip.violate(f"{self.name()}: unknown register {offset:#x} read")
-        return self.registers.get(offset, 0)
+    @Register(0x700, reset=BUFFER_OFF, count=32)
+    def PIN_CNF(self, pin, value):
+        (self.DIRSET if value & self.OUTPUT else self.DIRCLR).write(1 << pin)
 
     def write(self, offset, value):
-        effect = self.effect("write", offset)
-        if effect:
-            effect(value)
-        elif offset in self.TASKS:
-            if value != 1:
-                self.chip.violate(f"{self.name()}: task {offset:#x} written with {value:#x}")
-            self.effect("task", offset)()
-        elif offset in self.events:
-            if value:
-                self.chip.violate(f"{self.name()}: event {offset:#x} written with {value:#x}")
-            self.events[offset] = 0
-            self.update_line()
-        elif offset == self.INTENSET and self.events:
-            self.interrupts |= value
-            self.update_line()
-        elif offset == self.INTENCLR and self.events:
-            self.interrupts &= ~value
-            self.update_line()
-        elif offset in self.registers:
-            self.registers[offset] = value
-        else:
-            self.chip.violate(f"{self.name()}: {value:#x} written to unknown register {offset:#x}")
+        super().write(offset, value)
+        self.chip.look_at_leds()
+
+    def high(self):
+        """The pins that the port drives high, a bit each."""
+        return self.DIR.value & self.OUT.value
+
+    def low(self):
+        return self.DIR.value & ~self.OUT.value
+
+    def can_read(self, pin):
+        return not (self.DIR.value >> pin & 1 or self.PIN_CNF[pin].value & self.BUFFER_OFF)
 
 
-class Clock(Peripheral):
-    """CLOCK and POWER, which share a block."""
-    TASKS, EVENTS, REGISTERS = (0x0,), (0x100,), {0x400: 0}
-    START_TIME = 360 * MICROSECOND
+class Nvmc(Block):
+    READ, WRITE, ERASE = range(3)  # CONFIG
 
-    def task_0(self):
-        self.chip.plan("crystal", self.chip.now + self.START_TIME, self.started)
+    @ReadOnly(0x400)
+    def READY(self):
+        """Always: the processor stands still while the flash is busy."""
+        return 1
 
-    def started(self):
-        self.happen(0x100)
+    @Register(0x504)
+    def CONFIG(self, mode):
+        if mode not in (self.READ, self.WRITE, self.ERASE):
+            self.violate(f"CONFIG has no mode {mode:#x}")
 
-    def read_400(self):
-        return self.chip.reset_reasons
-
-    def write_400(self, value):
-        self.chip.reset_reasons &= ~value
-
-
-class Uart(Peripheral):
-    """Six bytes deep. When a seventh comes, the newest is lost, or with `Chip.overwrite` the last one held."""
-    IRQ = 2
-    TASKS, EVENTS = (0x0, 0x8), (0x108, 0x11C, 0x124)
-    REGISTERS = {0x480: 0, 0x500: 0, 0x50C: 0xFFFFFFFF, 0x514: 0xFFFFFFFF, 0x518: 0, 0x51C: 0, 0x524: 0x04000000,
-                 0x56C: 0}
-    DEPTH = 6
-    BYTE_TIME = 10 * HFCLK_HZ // 115_200
-    RXDRDY, TXDRDY, ERROR = 0x108, 0x11C, 0x124
-    OVERRUN, FRAMING = 1, 4
-
-    def __init__(self, chip):
-        super().__init__(chip)
-        self.held = []
-        self.listening_since = None
-        self.can_send = False
-        self.sending = False
-
-    def check_setup(self):
-        """115200 8N1 on P0.06, an output, and P1.08, an input."""
-        registers, (p0, p1) = self.registers, self.chip.ports
-        right = [registers[0x500] == 4, registers[0x524] == 0x01D7E000, registers[0x56C] == 0,
-                 registers[0x50C] == 6, registers[0x514] == 1 << 5 | 8,
-                 p0.registers[0x514] >> 6 & 1, p0.registers[0x504] >> 6 & 1,
-                 not p1.registers[0x514] >> 8 & 1, not p1.registers[0x700 + 4 * 8] >> 1 & 1]
-        if not all(right):
-            self.chip.violate(f"the UART is started with a wrong setup: {right}")
-
-    def task_0(self):
-        self.check_setup()
-        self.listening_since = self.chip.now
-
-    def task_8(self):
-        self.check_setup()
-        self.can_send = True
-
-    def plan_arrival(self):
-        if self.chip.wire:
-            self.chip.plan("arrival", max(self.chip.now, self.chip.wire[0][0] + self.BYTE_TIME), self.arrive)
-
-    def arrive(self):
-        begun, byte = self.chip.wire.pop(0)
-        self.plan_arrival()
-        if self.listening_since is None:
-            self.chip.unheard += 1
-        elif len(self.held) == self.DEPTH:
-            self.chip.overruns += 1
-            if self.chip.overwrite:
-                self.held[-1] = byte
-            self.fail(self.OVERRUN)
-        else:
-            if begun < self.listening_since:
-                byte = self.chip.chance.randrange(256)
-                self.fail(self.FRAMING)
-            self.held.append(byte)
-            if len(self.held) == 1:
-                self.happen(self.RXDRDY)
-
-    def fail(self, source):
-        self.registers[0x480] |= source
-        self.happen(self.ERROR)
-
-    def write_480(self, value):
-        self.registers[0x480] &= ~value
-
-    def read_518(self):
-        if not self.held:
-            self.chip.violate("RXD read while nothing is held")
-            return 0
-        byte = self.held.pop(0)
-        if self.held:
-            self.happen(self.RXDRDY)
-        return byte
-
-    def write_51c(self, value):
-        if not self.can_send or self.sending:
-            self.chip.violate("TXD written while it cannot be sent")
-        self.sending = True
-        begun = self.chip.now
-        self.chip.plan("sent", begun + self.BYTE_TIME, lambda: self.finish(begun, value & 0xFF))
-
-    def finish(self, begun, byte):
-        self.sending = False
-        self.happen(self.TXDRDY)
-        self.chip.sent.append(byte)
-        self.chip.sent_times.append(begun)
-
-    def read_11c(self):
-        if self.sending:
-            self.chip.stop("poll")
-        return self.events[self.TXDRDY]
-
-    def write_50c(self, value):
-        self.select(0x50C, value)
-
-    def write_514(self, value):
-        self.select(0x514, value)
-
-    def select(self, offset, value):
-        if self.registers[0x500]:
-            self.chip.violate("pins selected while the UART is enabled")
-        self.registers[offset] = value
+    @WriteOnly(0x508)
+    def ERASEPAGE(self, address):
+        self.chip.erase_page(address)
 
 
-class Timer(Peripheral):
-    """TIMER0, as a timer of 32 bits at 16 MHz."""
-    IRQ = 8
-    CHANNELS = range(4)
-    TASKS = (0x0, 0x4, 0xC, 0x40, 0x44, 0x48, 0x4C)
-    EVENTS = (0x140, 0x144, 0x148, 0x14C)
-    REGISTERS = {0x504: 0, 0x508: 0, 0x510: 4, 0x540: 0, 0x544: 0, 0x548: 0, 0x54C: 0}
-    CYCLES = 4
-    ROUND = 1 << 32
+class Power(Peripheral):
+    """CLOCK and POWER have one base address. Their interrupt is left out."""
+    CRYSTAL_START = 360 * MICROSECOND
 
-    def __init__(self, chip):
-        super().__init__(chip)
-        self.zero = None
-        for channel in self.CHANNELS:
-            setattr(self, f"task_{0x40 + 4 * channel:x}", lambda channel=channel: self.capture(channel))
-            setattr(self, f"write_{0x540 + 4 * channel:x}", lambda value, channel=channel: self.compare(channel, value))
+    HFCLKSTARTED = Event(0x100)
+    RESETREAS = Register(0x400, clears="RESETREAS")
 
-    def count(self):
-        return 0 if self.zero is None else (self.chip.now - self.zero) // self.CYCLES % self.ROUND
-
-    def task_0(self):
-        if [self.registers[offset] for offset in (0x504, 0x508, 0x510)] != [0, 3, 0]:
-            self.chip.violate("TIMER0 is not set up as 32 bits at 16 MHz")
-        self.zero = self.chip.now
-        for channel in self.CHANNELS:
-            self.plan_match(channel)
-
-    def task_4(self):
-        self.zero = None
-
-    def task_c(self):
-        if self.zero is not None:
-            self.zero = self.chip.now
-
-    def capture(self, channel):
-        self.compare(channel, self.count())
-
-    def compare(self, channel, value):
-        self.registers[0x540 + 4 * channel] = value
-        self.plan_match(channel)
-
-    def plan_match(self, channel):
-        """The count has to arrive at the value: one that it has now is met a round later."""
-        if self.zero is None:
-            return
-        ahead = (self.registers[0x540 + 4 * channel] - self.count() - 1) % self.ROUND + 1
-        passed = (self.chip.now - self.zero) // self.CYCLES
-        moment = self.zero + (passed + ahead) * self.CYCLES
-        self.chip.plan(f"compare{channel}", moment, lambda: self.match(channel))
-
-    def match(self, channel):
-        self.happen(0x140 + 4 * channel)
-        self.plan_match(channel)
-
-
-class Rng(Peripheral):
-    IRQ = 13
-    TASKS, EVENTS, REGISTERS = (0x0,), (0x100,), {0x504: 0, 0x508: 0}
-    FIRST, NEXT, NEXT_CORRECTED = 128 * MICROSECOND, 30 * MICROSECOND, 120 * MICROSECOND
-
-    def task_0(self):
-        self.chip.plan("noise", self.chip.now + self.FIRST, self.give)
-
-    def give(self):
-        if self.chip.noise:
-            stuck = self.chip.stuck_noise
-            self.registers[0x508] = self.chip.chance.randrange(256) if stuck is None else stuck
-            self.happen(0x100)
-
-    def write_100(self, _):
-        """A value that nobody reads is replaced by the next; only the one after the event was cleared is modelled."""
-        self.events[0x100] = 0
-        self.update_line()
-        corrected = self.registers[0x504] & 1
-        self.chip.plan("noise", self.chip.now + (self.NEXT_CORRECTED if corrected else self.NEXT), self.give)
+    @Task(0x000)
+    def HFCLKSTART(self):
+        self.chip.plan("crystal", self.chip.now + self.CRYSTAL_START, self.HFCLKSTARTED.set)
 
 
 class Watchdog(Peripheral):
-    TASKS, EVENTS = (0x0,), (0x100,)
-    REGISTERS = {0x504: 0xFFFFFFFF, 0x508: 1, 0x50C: 1}
-    FEED = 0x6E524635
+    LFCLK_HZ = 32_768
+    RELOAD = 0x6E524635
+
+    TIMEOUT = Event(0x100)
+    CRV = Register(0x504, reset=0xFFFFFFFF)
+    RREN = Register(0x508, reset=1)
+    CONFIG = Register(0x50C, reset=1)
 
     def __init__(self, chip):
         super().__init__(chip)
-        self.bites_at = None
+        self.deadline = None
 
-    def task_0(self):
-        if self.registers[0x508] & 1 == 0 or self.registers[0x50C] & 1 == 0:
-            self.chip.violate("the watchdog is started without a reload register")
-        if self.bites_at is None:
-            self.reload()
+    @Task(0x000)
+    def START(self):
+        """From here on its setup is locked, until a reset that it does not survive (`Chip.reset`)."""
+        if not self.RREN.value & self.CONFIG.value & 1:
+            self.violate("RR[0] is off, or the count stops in sleep")
+        if self.deadline is None:
+            for setup in (self.CRV, self.RREN, self.CONFIG):
+                setup.locked = True
+            self.restart()
 
-    def reload(self):
-        self.bites_at = self.chip.now + (self.registers[0x504] + 1) * HFCLK_HZ // LFCLK_HZ
-        self.plan_bite()
+    @WriteOnly(0x600)
+    def RR0(self, value):
+        if value != self.RELOAD:
+            self.violate(f"{value:#x} does not reload it")
+        elif self.deadline is not None:
+            self.restart()
 
-    def plan_bite(self):
-        if self.bites_at is not None:
-            self.chip.plan("watchdog", self.bites_at, self.bite)
+    def restart(self):
+        self.deadline = self.chip.now + (self.CRV.value + 1) * CPU_HZ // self.LFCLK_HZ
+        self.go_on()
 
-    def bite(self):
-        self.chip.pending_reset = 2
+    def go_on(self):
+        """Also after a reset that it survives, which has emptied the timetable."""
+        if self.deadline is not None:
+            self.chip.plan("watchdog", self.deadline, self.expire)
+
+    def expire(self):
+        self.chip.pending_reset = DOG
         self.chip.stop("reset")
 
-    def write_600(self, value):
-        if value != self.FEED:
-            self.chip.violate(f"the watchdog is fed {value:#x}")
-        elif self.bites_at is not None:
-            self.reload()
 
-    def write(self, offset, value):
-        """Its setup is locked while it runs, which it still does after a reset by software."""
-        if self.bites_at is None or offset not in (0x504, 0x508, 0x50C):
-            super().write(offset, value)
+class Timer(Peripheral):
+    """TIMER0. It counts as the firmware sets it up, and START checks that it does."""
+    IRQ = 8
+    CHANNELS = 4
+    STEP = CPU_HZ // 16_000_000
+    ROUND = 1 << 32
+
+    COMPARE = Event(0x140, count=CHANNELS)
+    MODE = Register(0x504)
+    BITMODE = Register(0x508)
+    PRESCALER = Register(0x510, reset=4)
+
+    def __init__(self, chip):
+        super().__init__(chip)
+        self.zero = None  # the moment of count 0; None while stopped
+
+    @Register(0x540, count=CHANNELS)
+    def CC(self, channel, _):
+        self.plan_match(channel)
+
+    @Task(0x000)
+    def START(self):
+        self.require(MODE=0, BITMODE=3, PRESCALER=0)
+        self.count_from_now()
+
+    @Task(0x004)
+    def STOP(self):
+        self.zero = None
+
+    @Task(0x00C)
+    def CLEAR(self):
+        if self.zero is not None:
+            self.count_from_now()
+
+    @Task(0x040, count=CHANNELS)
+    def CAPTURE(self, channel):
+        self.CC[channel].write(self.steps() % self.ROUND)
+
+    def count_from_now(self):
+        self.zero = self.chip.now
+        for channel in range(self.CHANNELS):
+            self.plan_match(channel)
+
+    def steps(self):
+        return 0 if self.zero is None else (self.chip.now - self.zero) // self.STEP
+
+    def plan_match(self, channel):
+        """The event comes when the count steps to the value: a round later for the value that it has now."""
+        if self.zero is not None:
+            steps = self.steps()
+            ahead = (self.CC[channel].value - steps) % self.ROUND or self.ROUND
+            moment = self.zero + (steps + ahead) * self.STEP
+            self.chip.plan(f"channel {channel}", moment, lambda: self.match(channel))
+
+    def match(self, channel):
+        if self.zero is not None:
+            self.COMPARE[channel].set()
+            self.plan_match(channel)
 
 
-class Nvmc(Peripheral):
-    REGISTERS = {0x400: 1, 0x504: 0, 0x508: 0}
+class Rng(Peripheral):
+    """A byte comes some time after START, and the next some time after software has cleared the event. (The chip does
+    not wait for that, but replaces a byte that nobody has taken.)"""
+    IRQ = 13
+    DERCEN = 1 << 0  # in CONFIG: bias correction
+    FIRST, NEXT, NEXT_CORRECTED = 128 * MICROSECOND, 30 * MICROSECOND, 120 * MICROSECOND
 
-    def write_504(self, value):
-        if value not in (0, 1, 2):
-            self.chip.violate(f"NVMC CONFIG written with {value:#x}")
-        self.registers[0x504] = value
+    CONFIG = Register(0x504)
 
-    def write_508(self, value):
-        self.chip.erase_page(value)
+    def __init__(self, chip):
+        super().__init__(chip)
+        self.byte = 0
+
+    @Task(0x000)
+    def START(self):
+        self.collect(self.FIRST)
+
+    @Event(0x100)
+    def VALRDY(self):
+        self.collect(self.NEXT_CORRECTED if self.CONFIG.value & self.DERCEN else self.NEXT)
+
+    @ReadOnly(0x508)
+    def VALUE(self):
+        return self.byte
+
+    def collect(self, time):
+        self.chip.plan("noise", self.chip.now + time, self.finish)
+
+    def finish(self):
+        if self.chip.noise:
+            stuck = self.chip.stuck_noise
+            self.byte = self.chip.chance.randrange(256) if stuck is None else stuck
+            self.VALRDY.set()
 
 
-class Gpio(Peripheral):
-    """OUT, OUTSET, OUTCLR, DIR, DIRSET, DIRCLR and PIN_CNF of one port."""
-    ROWS = 1 << 21 | 1 << 22 | 1 << 15 | 1 << 24 | 1 << 19
-    REGISTERS = {0x504: 0, 0x514: 0} | {0x700 + 4 * pin: 2 for pin in range(32)}
+class Uart(Peripheral):
+    """UART0 on the pins towards the USB interface chip."""
+    IRQ = 2
+    TXD_PIN, RXD_PIN = 6, 8  # of P0 and of P1
+    FIFO_SIZE = 6
+    BYTE_TIME = 10 * CPU_HZ // 115_200
+    OVERRUN, FRAMING = 1 << 0, 1 << 2  # in ERRORSRC
+    DISCONNECTED = 0xFFFFFFFF
 
-    def write(self, offset, value):
-        registers = self.registers
-        if offset in (0x508, 0x518):
-            registers[offset - 4] |= value
-        elif offset in (0x50C, 0x51C):
-            registers[offset - 8] &= ~value
+    RXDRDY = Event(0x108)
+    TXDRDY = Event(0x11C, polled=True)
+    ERROR = Event(0x124)
+    ERRORSRC = Register(0x480, clears="ERRORSRC")
+    ENABLE = Register(0x500)
+    BAUDRATE = Register(0x524, reset=0x04000000)
+    CONFIG = Register(0x56C)
+
+    def __init__(self, chip):
+        super().__init__(chip)
+        self.waiting = deque()
+        # Since when it receives, and from when on it can send one more byte.
+        self.receives_from = self.sends_from = inf
+
+    @Register(0x50C, reset=DISCONNECTED)
+    def PSEL_TXD(self, _):
+        self.require(ENABLE=0)
+
+    @Register(0x514, reset=DISCONNECTED)
+    def PSEL_RXD(self, _):
+        self.require(ENABLE=0)
+
+    @Task(0x000)
+    def STARTRX(self):
+        self.require_setup()
+        self.receives_from = self.chip.now
+
+    @Task(0x008)
+    def STARTTX(self):
+        self.require_setup()
+        if self.sends_from == inf:
+            self.sends_from = self.chip.now
+
+    def require_setup(self):
+        """115200 8N1, without flow control."""
+        self.require(ENABLE=4, BAUDRATE=0x01D7E000, CONFIG=0, PSEL_TXD=self.TXD_PIN, PSEL_RXD=1 << 5 | self.RXD_PIN)
+        txd_port, rxd_port = self.chip.ports
+        if not txd_port.high() >> self.TXD_PIN & 1:
+            self.violate("the pin of TXD is not an output that is high")
+        if not rxd_port.can_read(self.RXD_PIN):
+            self.violate("the pin of RXD is not an input")
+
+    # Receiver.
+
+    def receive(self, begun, byte):
+        """A byte has come over the line."""
+        if len(self.waiting) == self.FIFO_SIZE:
+            self.overrun(byte)
+        elif begun >= self.receives_from:
+            self.keep(byte)
+        elif self.receives_from < inf:
+            # STARTRX came after its start bit, and another bit was taken for that.
+            self.fail(self.FRAMING)
+            self.keep(self.chip.chance.randrange(256))
+
+    def keep(self, byte):
+        self.waiting.append(byte)
+        if len(self.waiting) == 1:
+            self.RXDRDY.set()
+
+    def overrun(self, byte):
+        """The byte is lost, or with `Chip.overwrite` the one before it."""
+        self.chip.overruns += 1
+        self.fail(self.OVERRUN)
+        if self.chip.overwrite:
+            self.waiting[-1] = byte
+
+    def fail(self, source):
+        self.ERRORSRC.value |= source
+        self.ERROR.set()
+
+    @ReadOnly(0x518)
+    def RXD(self):
+        if not self.waiting:
+            self.violate("RXD is read, and no byte is there")
+            return 0
+        byte = self.waiting.popleft()
+        if self.waiting:
+            # Once more for the byte that is now in front.
+            self.RXDRDY.set()
+        return byte
+
+    # Transmitter.
+
+    @WriteOnly(0x51C)
+    def TXD(self, value):
+        begun = self.chip.now
+        if begun < self.sends_from:
+            self.violate("TXD is written before STARTTX, or before the last byte has been sent")
         else:
-            super().write(offset, value)
-            if offset >= 0x700:
-                bit = 1 << (offset - 0x700) // 4
-                registers[0x514] = registers[0x514] & ~bit | (bit if value & 1 else 0)
-        if self.chip.ports[0].registers[0x504] & self.ROWS:
-            self.chip.look_at_leds()
+            self.sends_from = begun + self.BYTE_TIME
+            self.chip.plan("sent", self.sends_from, lambda: self.finish(begun, value & 0xFF))
+
+    def finish(self, begun, byte):
+        self.chip.sent.append(byte)
+        self.chip.sent_times.append(begun)
+        self.TXDRDY.set()

@@ -77,7 +77,7 @@ class Chip(Cortex):
         self.vectors = CACHED
         self.uc.reg_write(arm.UC_ARM_REG_MSP, 0)
         self.start_processor(self.vector(0), self.vector(1))
-        self.uart.plan_arrival()
+        self.plan_delivery()
 
     def vector(self, number):
         return struct.unpack("<I", self.uc.mem_read(self.vectors + 4 * number, 4))[0]

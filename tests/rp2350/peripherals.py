@@ -104,16 +104,9 @@ class Uart(Block):
         registers[0x30] = value
         self.listening_since = chip.now
 
-    def plan_arrival(self):
-        if self.chip.wire:
-            self.chip.plan("arrival", max(self.chip.now, self.chip.wire[0][0] + self.BYTE_TIME), self.arrive)
-
-    def arrive(self):
+    def receive(self, begun, byte):
         chip = self.chip
-        begun, byte = chip.wire.pop(0)
-        self.plan_arrival()
         if self.listening_since is None or chip.resets_block.holds(self):
-            chip.unheard += 1
             return
         if len(self.held) == self.DEPTH or chip.lose:
             chip.lose = max(0, chip.lose - 1)
