@@ -13,7 +13,7 @@
 //! | `scale` | largest outcome, Y | 1..=65535 | 1 |
 //! | `alpha` | 0: best estimate, 1: least regret | 0..=1 | 1/4 |
 //! | `epsilon` | privacy loss of one patient | 1/1000..=20 | required |
-//! | `beta` | two-sided significance level at which a feature switches to the biased coin (`interim`) | 0..1, exclusive | 1/20 |
+//! | `beta` | two-sided level at which a feature leaves the fair coin (`interim`) | 0..1, exclusive | 1/20 |
 //! | `reports` | planned reports inside the second half (`interim`, `uniform`) | 0..=8 | 0 |
 //! | `kits` | kits an arm of a blinded trial ([`crate::kits`]); 0: not blinded | 0, or `patients`..=1048576 | 0 |
 //! | `close` | who ends the trial once every patient is resolved: the custodian, or the trial itself (`interim`, `uniform`) | `custodian`, `auto` | `custodian` |

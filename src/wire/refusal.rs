@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write};
 
-use super::{Line, Micro, Stored, WireError};
+use super::{Micro, Stored, WireError};
 use crate::plan::{PlanError, Ratio};
 use crate::trial::NoKit;
 
@@ -280,13 +280,6 @@ impl Refusal<'_> {
     /// The reply without checksum.
     pub(super) fn compose(&self, f: &mut impl Write) -> fmt::Result {
         write!(f, "ERR {self}")
-    }
-
-    /// The reply as it goes over the wire, checksum and LF included, into an empty line.
-    pub fn write(&self, line: &mut Line) {
-        // A line takes any text.
-        let _ = self.compose(line);
-        line.finish();
     }
 }
 

@@ -100,7 +100,7 @@ const ROOMS: [Room; 5] = [
     Room {
         name: "device",
         files: &["src/device/**/*.rs"],
-        tests: &["--test=device", "--test=golden_flash", "--test=golden_wire"],
+        tests: &["--test=blinded", "--test=device", "--test=golden_flash", "--test=golden_wire"],
     },
     Room {
         name: "journal",
@@ -115,14 +115,15 @@ const ROOMS: [Room; 5] = [
     Room {
         name: "wire",
         files: &["src/wire/**/*.rs", "src/codec.rs"],
-        tests: &["--test=device", "--test=golden_wire"],
+        tests: &["--test=device", "--test=golden_wire", "--test=main_loop"],
     },
 ];
 /// Parts of the names of those tests that take more than a second.
-const SLOW: [&str; 9] = [
+const SLOW: [&str; 10] = [
     "blocks_equal",
     "early_close",
     "every_part_that",
+    "flash_work_does",
     "graded_outcomes",
     "no_image_makes",
     "one_flipped_bit",
@@ -131,8 +132,9 @@ const SLOW: [&str; 9] = [
     "two_bits_never",
 ];
 /// All tests of the core. They are run only on the changes that the quick ones did not notice.
-const THOROUGH_TESTS: [&str; 16] = [
+const THOROUGH_TESTS: [&str; 21] = [
     "--lib",
+    "--test=blinded",
     "--test=capacity",
     "--test=dead_bit",
     "--test=device",
@@ -143,10 +145,14 @@ const THOROUGH_TESTS: [&str; 16] = [
     "--test=golden_wire",
     "--test=journal",
     "--test=limits",
+    "--test=line_noise",
+    "--test=main_loop",
     "--test=non_interference",
+    "--test=paper",
     "--test=power_cut",
     "--test=reference",
     "--test=trial",
+    "--test=trial_power_cut",
     "--test=wear",
 ];
 /// Random trials of a quick test.
