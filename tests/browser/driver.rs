@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 /// Waiting only turns a hang into a failure.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(50);
+/// How often Chromium is started, at most, until it has a session.
+const STARTS: u32 = 3;
 /// The key of an element in WebDriver's JSON.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -38,10 +40,24 @@ impl Drop for Browser {
 }
 
 impl Browser {
-    /// Starts Chromium without a window.
+    /// Starts Chromium without a window. About one start in some hundreds fails for no reason of
+    /// ours; the driver's log is printed and Chromium started again.
     pub fn start() -> Self {
+        for _ in 1..STARTS {
+            match Self::try_start() {
+                Ok(browser) => return browser,
+                Err(why) => eprintln!("Chromium is started again: {why}"),
+            }
+        }
+        Self::try_start().unwrap_or_else(|why| panic!("Chromium does not start: {why}"))
+    }
+
+    fn try_start() -> Result<Self, String> {
+        let profile = tempfile::tempdir().unwrap();
+        let log = profile.path().join("chromedriver.log");
         let mut process = Command::new("chromedriver")
-            .args(["--port=0", "--allowed-ips=127.0.0.1"])
+            .args(["--port=0", "--allowed-ips=127.0.0.1", "--verbose"])
+            .arg(format!("--log-path={}", log.display()))
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -54,7 +70,6 @@ impl Browser {
         });
         std::thread::spawn(move || lines.for_each(drop));
         let address = format!("127.0.0.1:{}", port.expect("chromedriver names its port"));
-        let profile = tempfile::tempdir().unwrap();
         let mut browser = Self { process, address, session: String::new(), _profile: profile };
         let folder = format!("--user-data-dir={}", browser._profile.path().display());
         let arguments = [
@@ -73,10 +88,13 @@ impl Browser {
         let options = json!({ "args": arguments });
         let wanted = json!({ "browserName": "chrome", "goog:chromeOptions": options,
             "goog:loggingPrefs": { "browser": "ALL" } });
-        let made =
-            browser.request("POST", "", &json!({ "capabilities": { "alwaysMatch": wanted } }));
+        let wanted = json!({ "capabilities": { "alwaysMatch": wanted } });
+        let made = browser.try_request("POST", "", &wanted).map_err(|error| {
+            let log = std::fs::read_to_string(&log).unwrap_or_else(|error| error.to_string());
+            format!("{}\n{log}", error["message"])
+        })?;
         made["sessionId"].as_str().expect("a session").clone_into(&mut browser.session);
-        browser
+        Ok(browser)
     }
 
     fn try_request(&self, method: &str, path: &str, body: &Value) -> Result<Value, Value> {
