@@ -14,6 +14,9 @@ mod chip {
     /// How long a boot may take: a journal that is repaired may erase every page, and a dead noise
     /// source is waited for.
     pub const BOOT: u64 = 8_000_000;
+    /// The reset that ends a stack overflow: a lock-up, because the fault
+    /// handler finds no stack.
+    pub const OVERFLOW: u64 = 8;
     /// Bytes of the journal.
     pub const JOURNAL: usize = 256 * 1024;
 }

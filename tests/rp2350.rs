@@ -14,6 +14,8 @@ mod chip {
     /// How long a boot may take: a journal that is repaired may erase every page, and a dead noise
     /// source is waited for.
     pub const BOOT: u64 = 8_000_000;
+    /// The reset that ends a stack overflow: the fault handler's own.
+    pub const OVERFLOW: u64 = 4;
     /// Bytes of the journal.
     pub const JOURNAL: usize = 128 * 1024;
 }

@@ -336,3 +336,44 @@ pub fn restarted(board: &mut Board, known: &Known, cause: &str) {
     board.expect_hello("running", &format!("restart={cause}"));
     known.check(board);
 }
+
+/// Causes of a reset, as the models number them (`tests/emulation/cortex.py`).
+const POWER: u64 = 0;
+const PIN: u64 = 1;
+const WATCHDOG: u64 = 2;
+const SOFTWARE: u64 = 4;
+
+/// A reset by software that no fault handler asked for, as a debugger makes it, is no fault.
+pub fn software_reset() {
+    let (mut board, known) = begun(Firmware::Release, 14);
+    board.reset_by_software();
+    restarted(&mut board, &known, "reset");
+    assert_eq!(board.state().resets, [POWER, SOFTWARE]);
+}
+
+/// A panic, a fault and a stack overflow send nothing, reset the board and are reported as a fault,
+/// once.
+pub fn crashes() {
+    for (drill, reset) in [("panic", SOFTWARE), ("fault", SOFTWARE), ("overflow", chip::OVERFLOW)] {
+        let (mut board, known) = begun(Firmware::Test, 10);
+        board.send(format!("DRILL {drill}\n").as_bytes(), 0);
+        assert_eq!(board.try_line(700_000).unwrap(), None, "nothing is sent");
+        assert_eq!(board.state().resets, [POWER, reset], "{drill}");
+        restarted(&mut board, &known, "fault");
+        board.press_reset(0);
+        restarted(&mut board, &known, "reset");
+    }
+}
+
+/// A board that hangs is reset by the watchdog within `time` microseconds, also after the pin was
+/// used; one that is idle is not.
+pub fn hang(time: u64) {
+    let (mut board, known) = begun(Firmware::Test, 11);
+    board.press_reset(0);
+    board.run(time);
+    assert_eq!(board.state().resets, [POWER, PIN], "an idle board feeds its watchdog");
+    board.send(b"DRILL hang\n", 0);
+    assert_eq!(board.try_line(time).unwrap(), None, "nothing is sent");
+    assert_eq!(board.state().resets, [POWER, PIN, WATCHDOG]);
+    restarted(&mut board, &known, "watchdog");
+}

@@ -4,7 +4,7 @@
 use crate::board::Firmware;
 use crate::scenarios::{self, begun, restarted};
 
-/// Longer than the watchdog waits.
+/// Longer than the watchdog waits, in microseconds.
 const WATCHDOG: u64 = 61_000_000;
 
 /// The power fails inside writes, inside erases and inside the recovery that follows, with torn
@@ -34,37 +34,18 @@ fn pin_and_power_are_reported() {
 /// A reset by software that no fault handler asked for is no fault.
 #[test]
 fn software_reset_without_mark_is_reset() {
-    let (mut board, known) = begun(Firmware::Release, 14);
-    board.reset_by_software();
-    restarted(&mut board, &known, "reset");
-    assert_eq!(board.state().resets, [0, 4]);
+    scenarios::software_reset();
 }
 
 /// A panic, a fault and a stack overflow send nothing, reset the board and are reported as a fault,
 /// once.
 #[test]
 fn crashes_are_reported_as_fault() {
-    for drill in ["panic", "fault", "overflow"] {
-        let (mut board, known) = begun(Firmware::Test, 10);
-        board.send(format!("DRILL {drill}\n").as_bytes(), 0);
-        assert_eq!(board.try_line(700_000).unwrap(), None, "nothing is sent");
-        assert_eq!(board.state().resets, [0, 4], "{drill}");
-        restarted(&mut board, &known, "fault");
-        board.press_reset(0);
-        restarted(&mut board, &known, "reset");
-    }
+    scenarios::crashes();
 }
 
-/// A board that hangs is reset by the watchdog, also after the pin was used; one that is idle is
-/// not.
+/// A board that hangs is reset by the watchdog; one that is idle is not.
 #[test]
 fn watchdog_resets_a_hung_board() {
-    let (mut board, known) = begun(Firmware::Test, 11);
-    board.press_reset(0);
-    board.run(WATCHDOG);
-    assert_eq!(board.state().resets, [0, 1], "an idle board feeds its watchdog");
-    board.send(b"DRILL hang\n", 0);
-    assert_eq!(board.try_line(WATCHDOG).unwrap(), None, "nothing is sent");
-    assert_eq!(board.state().resets, [0, 1, 2]);
-    restarted(&mut board, &known, "watchdog");
+    scenarios::hang(WATCHDOG);
 }
