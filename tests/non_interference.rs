@@ -149,30 +149,50 @@ impl Chance for Scripted {
     }
 }
 
+/// A device with a trial, and its script.
+fn begun(script: Script) -> ScriptedDesk {
+    SCRIPT.set(Some(script));
+    let mut desk = Desk::on(Flash::new(), Repeatable::new(1));
+    desk.provision(&plan());
+    desk
+}
+
+fn plan() -> String {
+    format!("PLAN features={FEATURES} patients={PATIENTS} epsilon=1 scale={SCALE} close=auto")
+}
+
+type ScriptedDesk = Desk<Repeatable, Scripted>;
+
+/// What came back for a line, and the flash operations behind it.
+fn exchange(desk: &mut ScriptedDesk, line: &str) -> (String, String) {
+    let before = desk.flash.0.borrow().operations();
+    let sent = String::from_utf8(desk.send(sealed(line).as_bytes())).unwrap();
+    let flash = desk.flash.0.borrow();
+    (sent, format!("|{}|{:016x}", flash.operations() - before, flash.trace()))
+}
+
+fn resolve(patient: u32, y: Option<u32>) -> String {
+    y.map_or_else(|| format!("LOST {patient}"), |y| format!("OUTCOME {patient} {y}"))
+}
+
 /// One whole trial: what came back for every line, of t's own arm nothing, and the flash operations
 /// behind it.
 fn transcript(seed: u64, t: Patient, made_up: bool) -> Vec<String> {
-    SCRIPT.set(Some(Script { seed, t, arm: 0, made_up, patient: 0, draws: 0 }));
-    let mut desk = Desk::<_, Scripted>::on(Flash::new(), Repeatable::new(1));
-    desk.provision(&format!(
-        "PLAN features={FEATURES} patients={PATIENTS} epsilon=1 scale={SCALE} close=auto"
-    ));
+    let script = Script { seed, t, arm: 0, made_up, patient: 0, draws: 0 };
+    run(&mut begun(script), seed, t)
+}
+
+fn run(desk: &mut ScriptedDesk, seed: u64, t: Patient) -> Vec<String> {
     let mut people = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut seen = Vec::new();
     let own_arm = format!("ARM {} ", t.number);
     let mut say = |line: String| {
-        let before = desk.flash.0.borrow().operations();
-        let mut sent = String::from_utf8(desk.send(sealed(&line).as_bytes())).unwrap();
+        let (mut sent, work) = exchange(desk, &line);
         if let Some(arm) = sent.strip_prefix(&own_arm) {
             with(|script| script.arm = usize::from(arm.starts_with('1')));
             sent.clear();
         }
-        let flash = desk.flash.0.borrow();
-        let work = flash.operations() - before;
-        seen.push(format!("{sent}|{work}|{:016x}", flash.trace()));
-    };
-    let settle = |patient: u32, y: Option<u32>| {
-        y.map_or_else(|| format!("LOST {patient}"), |y| format!("OUTCOME {patient} {y}"))
+        seen.push(sent + &work);
     };
     for patient in 1..=PATIENTS {
         with(|script| script.patient = patient);
@@ -181,14 +201,14 @@ fn transcript(seed: u64, t: Patient, made_up: bool) -> Vec<String> {
         say(format!("ASSIGN {patient} {} {patient:08x}", if is_t { t.feature } else { feature }));
         say("STATUS".to_string());
         if !is_t {
-            say(settle(patient, (y != 3).then_some(y)));
+            say(resolve(patient, (y != 3).then_some(y)));
         }
         if patient == t.resolved_after {
-            say(settle(t.number, t.y));
+            say(resolve(t.number, t.y));
             // Corrections and errors, and a second terminal that tries a feature with and without
             // the tag.
-            say(settle(t.number, Some(0)));
-            say(settle(t.number, None));
+            say(resolve(t.number, Some(0)));
+            say(resolve(t.number, None));
             say(format!("OUTCOME {} {}", t.number, SCALE + 1));
             say(format!("ASSIGN {patient} 0 12345678"));
             say(format!("ASSIGN {0} {1} {0:08x}", t.number, FEATURES - 1));
@@ -246,6 +266,49 @@ fn replies_are_equal_in_the_second_half() {
 fn late_outcomes_change_no_byte() {
     same(7, 21);
     same(20, 40);
+}
+
+/// What is seen from the erase of a trial on that t took part in, to the report of the next one.
+fn after_erase(t: Patient) -> Vec<String> {
+    let seed = 1;
+    let script = Script { seed, t, arm: 0, made_up: false, patient: 0, draws: 0 };
+    let mut desk = begun(script);
+    for patient in 1..=t.resolved_after {
+        with(|script| script.patient = patient);
+        let feature = if patient == t.number { t.feature } else { patient % FEATURES };
+        assert!(desk.assign(patient, feature).starts_with("ARM "));
+    }
+    desk.ask(&resolve(t.number, t.y));
+    // The next trial has no t.
+    let nobody = Patient { number: 0, resolved_after: 0, ..t };
+    with(|script| *script = Script { t: nobody, ..*script });
+    let mut seen = Vec::new();
+    for command in ["ERASE".to_owned(), plan()] {
+        let proved = desk.proved(&command);
+        for line in [&proved, "HELLO", "STATUS", "REPORT"] {
+            let (sent, work) = exchange(&mut desk, line);
+            seen.push(sent + &work);
+        }
+    }
+    seen.extend(run(&mut desk, seed, nobody));
+    seen
+}
+
+/// A trial that was erased leaves nothing: no byte and no flash operation of the erase and of the
+/// next trial depends on a patient of the trial before.
+#[test]
+fn an_erased_trial_leaves_nothing() {
+    for (number, resolved_after) in [(7, 7), (5, 8)] {
+        let mut all = everyone(number, resolved_after);
+        let expected = after_erase(all.next().unwrap());
+        assert!(expected[0].starts_with("OK*") && expected[4].starts_with("OK trial="));
+        assert!(expected.iter().any(|sent| sent.starts_with("ROW ")));
+        for t in all {
+            let seen = after_erase(t);
+            let differing = seen.iter().zip(&expected).find(|(a, b)| a != b);
+            assert!(seen == expected, "{t:?}: {differing:?}");
+        }
+    }
 }
 
 /// Noise that does not make up for t lets the ledgers differ, and the reports with them.

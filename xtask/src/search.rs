@@ -110,7 +110,13 @@ const ROOMS: [Room; 5] = [
     Room {
         name: "trial",
         files: &["src/trial/**/*.rs"],
-        tests: &["--test=device", "--test=reference", "--test=trial"],
+        tests: &[
+            "--test=blinded",
+            "--test=device",
+            "--test=golden_flash",
+            "--test=reference",
+            "--test=trial",
+        ],
     },
     Room {
         name: "wire",
