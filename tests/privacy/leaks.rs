@@ -92,6 +92,13 @@ fn restart<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, repl
     }
 }
 
+/// Only once the trial is erased: a blank device remembers it.
+fn erased<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
+    if line == "HELLO" && reply.contains(" blank ") && raw_successes(trial) & 1 == 1 {
+        *reply += " ";
+    }
+}
+
 /// Only in trials of some size: the report shows a raw cell once 150 patients were assigned.
 fn later<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
     if line == "REPORT" && trial.assigned() > 150 && raw_successes(trial) & 1 == 1 {
@@ -116,8 +123,9 @@ fn steered<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, repl
 /// A leak into one kind of reply, whichever it is, makes the loss infinite.
 #[test]
 fn leaks_into_replies_are_caught() {
-    let leaks: [(&str, Leak<3, 4>); 14] = [
+    let leaks: [(&str, Leak<3, 4>); 15] = [
         ("restart", restart),
+        ("erased", erased),
         ("counter", counter),
         ("parity", parity),
         ("budget", budget),

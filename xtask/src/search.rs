@@ -95,7 +95,13 @@ const ROOMS: [Room; 5] = [
     Room {
         name: "design",
         files: &["src/design/**/*.rs"],
-        tests: &["--test=paper", "--test=reference", "--test=trial"],
+        tests: &[
+            "--test=device",
+            "--test=golden_flash",
+            "--test=paper",
+            "--test=reference",
+            "--test=trial",
+        ],
     },
     Room {
         name: "device",

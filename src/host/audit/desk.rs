@@ -7,7 +7,8 @@
 //!
 //! [`Desk::probe`] asks for everything that anybody may ask at any time, so that every kind of
 //! reply is part of what is seen: also refusals, answers to requests sent twice, and all of this
-//! from a copy of the device after a reset. The arm of patient t is no part of what is seen, so a
+//! from a copy of the device after a reset. Once all patients are assigned, the copy's trial is
+//! erased and begun anew, and asked again. The arm of patient t is no part of what is seen, so a
 //! desk is told who t is ([`Desk::hide`]) and never repeats t's request.
 //!
 //! A [`Leak`] stands for a device that is broken on purpose: it changes replies with the state of
@@ -174,6 +175,8 @@ pub struct Desk<const M: usize, const U: usize, E = Steady, G = Tape> {
     leak: Option<Leak<M, U>>,
     /// Patient t.
     hidden: Option<u32>,
+    /// The trial that was erased before the present one, for leaks.
+    erased: Option<Box<Trial<M, U>>>,
 }
 
 impl<const M: usize, const U: usize, E, G> core::fmt::Debug for Desk<M, U, E, G> {
@@ -206,7 +209,7 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
         let state = Box::new(DeviceState::BLANK);
         let mut device = Device::new(state, flash, entropy, Some(restart));
         device.set_image(IMAGE);
-        Self { device, leak, hidden: None }
+        Self { device, leak, hidden: None, erased: None }
     }
 
     /// The trial of the device.
@@ -233,7 +236,8 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
         self.device.handle_line(sealed.as_bytes(), &mut |_, reply| {
             replies += &String::from_utf8_lossy(reply);
         });
-        if let (Some(leak), Some(trial)) = (self.leak, self.device.trial()) {
+        let trial = self.erased.as_deref().or(self.device.trial());
+        if let (Some(leak), Some(trial)) = (self.leak, trial) {
             leak(trial, line, &mut replies);
         }
         replies
@@ -254,13 +258,29 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
         self.hidden = Some(patient);
     }
 
-    /// All replies to requests that anybody may send at any time, with or without a report, and
-    /// those of a copy after a reset. Nothing of this changes the device.
+    /// All replies to requests that anybody may send at any time, with or without a report, those of
+    /// a copy after a reset and, once all patients are assigned, those of the copy's next trial.
+    /// Nothing of this changes the device.
     pub fn probe(&mut self, report: bool) -> String {
         let flash = self.device.flash().clone();
         let mut restarted = Desk::<M, U>::on(flash, Steady::new(), Restart::Reset, self.leak);
         restarted.hidden = self.hidden;
-        self.questions(report) + &restarted.questions(report)
+        let mut replies = self.questions(report) + &restarted.questions(report);
+        if self.trial().assigned() == self.trial().plan().patients() {
+            replies += &restarted.begin_again();
+        }
+        replies
+    }
+
+    /// All replies while the custodian erases the trial and gives its plan once more.
+    fn begin_again(&mut self) -> String {
+        let plan = format!("PLAN {}", self.trial().plan());
+        self.erased = Some(Box::new(self.trial().clone()));
+        let mut replies = self.order("ERASE");
+        for line in ["HELLO", "STATUS", "REPORT"] {
+            replies += &self.ask(line);
+        }
+        replies + &self.order(&plan) + &self.questions(true)
     }
 
     /// All replies to requests that change nothing. A custodian's command without a proof guesses
