@@ -30,7 +30,7 @@ use equipoise::testkit::strict_flash::StrictFlash;
 use equipoise::wire::{ImageHash, Request, Restart};
 use heapless::spsc::{Consumer, Queue};
 
-// What `src/board/nrf/v1.rs` says of the v1.
+// What `src/board/nrf/v1.rs` says of the v1; a test compares.
 const FEATURES: usize = 64;
 const WAITING: usize = 256;
 const PAGE: usize = 2048;
@@ -399,6 +399,26 @@ fn requests(k: u32) -> impl Iterator<Item = (String, String)> {
     });
     let feature = k.wrapping_mul(0x9e37_79b9) >> 26;
     late.into_iter().chain([(format!("ASSIGN {k} {feature} {k:08x}"), format!("ARM {k} "))])
+}
+
+/// The model has the numbers of the board, whose source compiles for the chip only.
+#[test]
+fn numbers_are_those_of_the_v1() {
+    let source = include_str!("../src/board/nrf/v1.rs").replace('_', "");
+    let layout = include_str!("../src/board/nrf/v1.x");
+    for constant in [
+        format!("FEATURES: usize = {FEATURES};"),
+        format!("WAITING: usize = {WAITING};"),
+        format!("FLASH_PAGE: usize = {};", PAGE / FLASH_PAGES),
+        format!("JOURNAL_PAGE: usize = {FLASH_PAGES} * FLASH_PAGE;"),
+        format!("ERASE_MICROSECONDS: u32 = {ERASE_MICROSECONDS};"),
+        format!("WORD_MICROSECONDS: u32 = {WORD_MICROSECONDS};"),
+    ] {
+        assert!(source.contains(&constant.replace('_', "")), "{constant}");
+    }
+    let journal = layout.lines().find(|line| line.contains("JOURNAL : "));
+    let length = format!("LENGTH = {}K", PAGES * PAGE / 1024);
+    assert!(journal.is_some_and(|line| line.ends_with(&length)), "{journal:?}, {length}");
 }
 
 /// At any turnaround from 0 to 500 ms no request needs a second sending and no byte is lost: flash
