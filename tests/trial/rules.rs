@@ -122,6 +122,26 @@ fn published_designs_ignore_late_explore() {
     }
 }
 
+/// The estimate of `conse` rests on the outcomes that came, not on the patients of its length T.
+#[test]
+fn conse_counts_the_outcomes_that_came() {
+    const LOST: u32 = 3;
+    let mut chance = Generator::seed_from_u64(4);
+    let mut trial = Small::new(plan("design=conse features=1 patients=40 epsilon=1")).unwrap();
+    for k in 1..=40 {
+        trial.assign(0, None, &mut chance).unwrap();
+        // The first patients of the second half are among the T that count.
+        if (21..21 + LOST).contains(&k) {
+            trial.lost(k, &mut chance).unwrap();
+        } else {
+            trial.outcome(k, 1, &mut chance).unwrap();
+        }
+    }
+    let (_, length) = trial.batch(0).unwrap();
+    let estimate = trial.estimate(0).unwrap();
+    assert_eq!(estimate.patients, f64::from(length - LOST));
+}
+
 /// The designs with ledgers throw no recorded outcome away.
 #[test]
 fn ledger_designs_count_late_outcomes() {

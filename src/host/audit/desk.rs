@@ -258,8 +258,8 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
         self.hidden = Some(patient);
     }
 
-    /// All replies to requests that anybody may send at any time, with or without a report, those of
-    /// a copy after a reset and, once all patients are assigned, those of the copy's next trial.
+    /// All replies to requests that anybody may send at any time, with or without a report; those
+    /// of a copy after a reset; and, once all patients are assigned, those of its next trial.
     /// Nothing of this changes the device.
     pub fn probe(&mut self, report: bool) -> String {
         let flash = self.device.flash().clone();
