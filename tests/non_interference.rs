@@ -10,7 +10,8 @@
 //! which pages were erased.
 //!
 //! The short trials have looks and reports. The long ones go round the whole flash, on both boards'
-//! pages, with no idle time between requests.
+//! pages, with no idle time between requests. A trial that was erased is followed by another, in
+//! which nothing of t may show.
 
 #[path = "common/desk.rs"]
 mod desk;
@@ -149,6 +150,12 @@ impl Chance for Scripted {
     }
 }
 
+type ScriptedDesk = Desk<Repeatable, Scripted>;
+
+fn plan() -> String {
+    format!("PLAN features={FEATURES} patients={PATIENTS} epsilon=1 scale={SCALE} close=auto")
+}
+
 /// A device with a trial, and its script.
 fn begun(script: Script) -> ScriptedDesk {
     SCRIPT.set(Some(script));
@@ -156,12 +163,6 @@ fn begun(script: Script) -> ScriptedDesk {
     desk.provision(&plan());
     desk
 }
-
-fn plan() -> String {
-    format!("PLAN features={FEATURES} patients={PATIENTS} epsilon=1 scale={SCALE} close=auto")
-}
-
-type ScriptedDesk = Desk<Repeatable, Scripted>;
 
 /// What came back for a line, and the flash operations behind it.
 fn exchange(desk: &mut ScriptedDesk, line: &str) -> (String, String) {
@@ -182,6 +183,7 @@ fn transcript(seed: u64, t: Patient, made_up: bool) -> Vec<String> {
     run(&mut begun(script), seed, t)
 }
 
+/// The same on a device whose trial has begun.
 fn run(desk: &mut ScriptedDesk, seed: u64, t: Patient) -> Vec<String> {
     let mut people = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut seen = Vec::new();
@@ -268,7 +270,7 @@ fn late_outcomes_change_no_byte() {
     same(20, 40);
 }
 
-/// What is seen from the erase of a trial on that t took part in, to the report of the next one.
+/// t takes part in a trial, which is erased: what is seen from then on, to the report of the next.
 fn after_erase(t: Patient) -> Vec<String> {
     let seed = 1;
     let script = Script { seed, t, arm: 0, made_up: false, patient: 0, draws: 0 };
@@ -281,7 +283,7 @@ fn after_erase(t: Patient) -> Vec<String> {
     desk.ask(&resolve(t.number, t.y));
     // The next trial has no t.
     let nobody = Patient { number: 0, resolved_after: 0, ..t };
-    with(|script| *script = Script { t: nobody, ..*script });
+    with(|script| script.t = nobody);
     let mut seen = Vec::new();
     for command in ["ERASE".to_owned(), plan()] {
         let proved = desk.proved(&command);

@@ -40,8 +40,8 @@ impl Drop for Browser {
 }
 
 impl Browser {
-    /// Starts Chromium without a window. About one start in some hundreds fails for no reason of
-    /// ours; the driver's log is printed and Chromium started again.
+    /// Starts Chromium without a window. It has been seen to exit at its start for no reason of
+    /// ours; then the driver's log is printed and Chromium started again.
     pub fn start() -> Self {
         for _ in 1..STARTS {
             match Self::try_start() {
