@@ -17,7 +17,9 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    pub(crate) const fn new(middle: f64, deviation: f64, patients: f64) -> Self {
+    /// The estimate with this middle, standard deviation and number of outcomes.
+    #[must_use]
+    pub const fn new(middle: f64, deviation: f64, patients: f64) -> Self {
         Self { effect: middle.clamp(-1.0, 1.0), deviation, patients, middle }
     }
 
@@ -34,7 +36,7 @@ impl Estimate {
     }
 
     /// The interval of this many standard deviations on either side, in [-1, 1].
-    #[cfg(feature = "host")]
+    #[cfg(feature = "std")]
     #[must_use]
     pub fn interval(&self, deviations: f64) -> (f64, f64) {
         let end = |side: f64| (self.middle + side * deviations * self.deviation).clamp(-1.0, 1.0);

@@ -21,10 +21,6 @@
 //! | [`device`] | the whole device, bytes in and bytes out | [`device::Device::handle_line`] |
 //! | `board` | the boards; the only `unsafe` code; firmware builds only | |
 #![cfg_attr(
-    feature = "host",
-    doc = "| [`host`] | terminal, page in the browser, simulator, planner, audit, virtual board | |"
-)]
-#![cfg_attr(
     feature = "testkit",
     doc = "| [`testkit`] | models of imperfect hardware for tests | |"
 )]
@@ -65,7 +61,7 @@
     )
 )]
 
-#[cfg(any(test, feature = "testkit"))]
+#[cfg(any(test, feature = "std"))]
 #[macro_use]
 extern crate std;
 
@@ -83,19 +79,5 @@ pub mod ratio;
 pub mod trial;
 pub mod wire;
 
-#[cfg(feature = "host")]
-pub mod host;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
-
-/// The names of std's prelude that core's lacks: `host` modules and tests import them.
-#[cfg(any(test, feature = "testkit"))]
-mod prelude {
-    #[allow(unused_imports, reason = "the core's own tests need only some of them")]
-    pub use std::{
-        borrow::ToOwned,
-        boxed::Box,
-        string::{String, ToString},
-        vec::Vec,
-    };
-}

@@ -36,11 +36,11 @@ impl Ratio {
     /// 0.
     pub(crate) const ZERO: Self = Self { num: 0, den: 1 };
     /// 1.
-    pub(crate) const ONE: Self = Self { num: 1, den: 1 };
+    pub const ONE: Self = Self { num: 1, den: 1 };
     /// 1/2.
     pub(crate) const HALF: Self = Self { num: 1, den: 2 };
     /// 1/4.
-    pub(crate) const QUARTER: Self = Self { num: 1, den: 4 };
+    pub const QUARTER: Self = Self { num: 1, den: 4 };
     /// 1/20.
     pub(crate) const TWENTIETH: Self = Self { num: 1, den: 20 };
 

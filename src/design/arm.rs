@@ -41,13 +41,14 @@ impl Arm {
     /// This arm's entry of a pair. Found by its place: a branch on a random arm is mispredicted
     /// every other time.
     #[allow(clippy::indexing_slicing, reason = "0 or 1, in a pair")]
-    pub(crate) const fn of<T: Copy>(self, pair: [T; 2]) -> T {
+    #[must_use]
+    pub const fn of<T: Copy>(self, pair: [T; 2]) -> T {
         pair[self.index()]
     }
 
     /// This arm's entry of a pair, to change.
     #[allow(clippy::indexing_slicing, reason = "0 or 1, in a pair")]
-    pub(crate) const fn of_mut<T>(self, pair: &mut [T; 2]) -> &mut T {
+    pub const fn of_mut<T>(self, pair: &mut [T; 2]) -> &mut T {
         &mut pair[self.index()]
     }
 }

@@ -149,7 +149,7 @@ impl Cells {
     }
 
     /// Adds `count` equal outcomes of `arm`.
-    #[cfg(any(test, feature = "testkit"))]
+    #[cfg(any(test, feature = "std"))]
     pub fn add_outcomes(&mut self, arm: Arm, y: u16, count: u32, unit: Unit) {
         for (cell, amount) in arm.of_mut(&mut self.0).iter_mut().zip(unit.amounts(y)) {
             cell.add(i64::from(amount) * i64::from(count));
@@ -185,7 +185,7 @@ impl Cells {
     }
 
     /// The cells E, F, G of both arms.
-    #[cfg(feature = "testkit")]
+    #[cfg(feature = "inspect")]
     pub fn values(&self) -> [[i64; 3]; 2] {
         self.0.map(|arm| arm.map(Cell::get))
     }

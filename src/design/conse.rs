@@ -67,17 +67,17 @@ impl Feature {
         counted: 0,
     };
 
-    #[cfg(feature = "testkit")]
+    #[cfg(feature = "std")]
     pub const fn dropped(&self) -> Option<Arm> {
         self.dropped
     }
 
-    #[cfg(feature = "testkit")]
+    #[cfg(feature = "inspect")]
     pub const fn epoch(&self) -> u8 {
         self.epoch
     }
 
-    #[cfg(feature = "testkit")]
+    #[cfg(feature = "inspect")]
     /// R^j_e, or T_j in the second half.
     pub const fn length(&self) -> u32 {
         self.length

@@ -80,7 +80,7 @@ impl Feature {
     };
 
     /// The leading arm of a settled feature.
-    #[cfg(feature = "testkit")]
+    #[cfg(feature = "std")]
     pub const fn leading(&self) -> Option<Arm> {
         self.leading
     }
@@ -105,7 +105,7 @@ impl Feature {
     }
 
     /// Adds equal outcomes of patients assigned by the present coin.
-    #[cfg(feature = "testkit")]
+    #[cfg(feature = "std")]
     pub fn record_many(&mut self, arm: Arm, y: u16, count: u32, unit: Unit) {
         self.window_mut(self.leading.is_some()).add_outcomes(arm, y, count, unit);
     }
@@ -266,13 +266,13 @@ impl Feature {
     }
 
     /// Raw cells of the fair and of the biased window, and whether each has its noise.
-    #[cfg(feature = "testkit")]
+    #[cfg(feature = "inspect")]
     pub fn windows(&self) -> [([[i64; 3]; 2], bool); 2] {
         [(self.fair.values(), self.fair_masked), (self.biased.values(), self.biased_masked)]
     }
 
     /// What the adversary of the proof sees, and what tests compare.
-    #[cfg(feature = "testkit")]
+    #[cfg(feature = "inspect")]
     pub fn inspect(&self) -> super::LedgerView {
         super::LedgerView {
             cells: self.ledger.values(),

@@ -23,7 +23,7 @@ pub mod schedule;
 mod steps;
 
 use crate::chance::Chance;
-#[cfg(feature = "testkit")]
+#[cfg(feature = "inspect")]
 use crate::chance::Fraction;
 use crate::estimate::Estimate;
 use crate::plan::{Design as DesignName, Plan};
@@ -85,7 +85,7 @@ pub(crate) enum AnyFeature {
 impl AnyFeature {
     pub const VACANT: Self = Self::Ledger(ledger::Feature::NEW);
 
-    #[cfg(feature = "testkit")]
+    #[cfg(feature = "std")]
     /// The arm dropped by `conse` or `dp-conse`.
     pub const fn dropped(&self) -> Option<Arm> {
         match self {
@@ -94,7 +94,7 @@ impl AnyFeature {
         }
     }
 
-    #[cfg(feature = "testkit")]
+    #[cfg(feature = "std")]
     /// The leading arm of a settled feature of `interim`.
     pub const fn leading(&self) -> Option<Arm> {
         match self {
@@ -113,7 +113,7 @@ impl AnyFeature {
 }
 
 /// The ledger of a feature and what was made of it, for audit and tests.
-#[cfg(feature = "testkit")]
+#[cfg(feature = "inspect")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "named as in the header of `interim`")]
 pub struct LedgerView {

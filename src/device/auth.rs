@@ -32,7 +32,7 @@ pub const WRONG_PROOFS: u8 = 3;
 
 const REPORT_LABEL: &[u8] = b"equipoise report 2";
 const KIT_LABEL: &[u8] = b"equipoise kits 1";
-#[cfg(feature = "testkit")]
+#[cfg(feature = "std")]
 const KIT_LIST_LABEL: &[u8] = b"equipoise kit list 1";
 
 /// The custodian's key. It cannot be printed.
@@ -97,7 +97,7 @@ impl CustodianKey {
     }
 }
 
-#[cfg(feature = "testkit")]
+#[cfg(feature = "std")]
 impl CustodianKey {
     /// The seal of the list of a blinded trial's kits, under a key of its own.
     #[must_use]

@@ -30,11 +30,11 @@ pub trait Entropy {
 
 /// A source that gives the same samples for the same seed: for simulation and test builds, never
 /// for patients.
-#[cfg(any(test, feature = "testkit", feature = "seeded"))]
+#[cfg(any(test, feature = "std", feature = "seeded"))]
 #[derive(Debug)]
 pub struct Repeatable(chacha20::ChaCha20Rng);
 
-#[cfg(any(test, feature = "testkit", feature = "seeded"))]
+#[cfg(any(test, feature = "std", feature = "seeded"))]
 impl Repeatable {
     /// The source of this seed.
     #[must_use]
@@ -43,7 +43,7 @@ impl Repeatable {
     }
 }
 
-#[cfg(any(test, feature = "testkit", feature = "seeded"))]
+#[cfg(any(test, feature = "std", feature = "seeded"))]
 impl Entropy for Repeatable {
     fn sample(&mut self) -> Option<u8> {
         Some(rand_core::Rng::next_u32(&mut self.0) as u8)

@@ -75,7 +75,7 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
 mod tests {
     use super::*;
     use crate::kits::Prf;
-    use crate::prelude::*;
+    use std::prelude::rust_2024::*;
 
     /// An erased trial leaves no key of kit numbers in memory, and no work on a kit.
     #[test]

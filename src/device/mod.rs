@@ -101,7 +101,7 @@ impl Trouble {
 
 /// A device: its state, its flash, its entropy source and its generator.
 // An audit copies devices; the generator that ships cannot be copied.
-#[cfg_attr(feature = "testkit", derive(Clone))]
+#[cfg_attr(feature = "inspect", derive(Clone))]
 pub struct Device<S, F, E, G = Generator> {
     state: S,
     journal: Journal<F>,
@@ -218,20 +218,20 @@ where
     }
 
     /// The trial, for audit and tests.
-    #[cfg(feature = "testkit")]
+    #[cfg(feature = "inspect")]
     #[must_use]
     pub fn trial(&self) -> Option<&crate::trial::Trial<M, U>> {
         self.state.trial()
     }
 
     /// The trial, for tests that break it on purpose.
-    #[cfg(feature = "testkit")]
+    #[cfg(feature = "inspect")]
     pub fn trial_mut(&mut self) -> Option<&mut crate::trial::Trial<M, U>> {
         self.state.trial_mut()
     }
 
     /// The flash, for audits that power a copy up.
-    #[cfg(feature = "testkit")]
+    #[cfg(feature = "inspect")]
     pub fn flash(&mut self) -> &mut F {
         self.journal.flash()
     }

@@ -129,7 +129,7 @@ impl<F: JournalFlash> Journal<F> {
     ///
     /// # Errors
     /// The flash refused.
-    #[cfg(feature = "testkit")]
+    #[cfg(feature = "std")]
     pub fn is_foreign(flash: F) -> Result<bool, NorFlashErrorKind> {
         let pages = (flash.capacity() / F::ERASE_SIZE) as u32;
         let mut journal = Self::unread(flash);

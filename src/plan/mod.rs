@@ -257,7 +257,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prelude::*;
+    use std::prelude::rust_2024::*;
 
     const GOOD: &str = "features=10 patients=20000 epsilon=1";
 

@@ -1,8 +1,8 @@
 //! The custodian at a device's line: what a test needs to send a command with its proof.
 
 use crate::device::auth::CustodianKey;
-use crate::prelude::*;
 use crate::wire::{Hex, MAC_BYTES, TrialId, unhex};
+use std::string::String;
 
 /// Sends a custodian command with its proof. `ask` sends a request and gives its reply, with or
 /// without checksum.

@@ -1,9 +1,8 @@
-//! What tests need beside the product: models of imperfect hardware, an emulator, a custodian.
+//! What tests need beside the product: models of imperfect hardware, a custodian.
 #![allow(clippy::panic, reason = "a test helper that fails stops its test")]
 
 mod custodian;
 pub mod noisy_line;
-pub mod qemu;
 pub mod strict_flash;
 
 pub use custodian::order;

@@ -5,9 +5,9 @@
 //! transmission may be held back until the next one, so that lines arrive split, late, and merged
 //! with later ones. The same seed gives the same noise.
 
-use crate::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::prelude::rust_2024::*;
 
 /// How bad a line is: probabilities in units of 2^-32.
 #[derive(Clone, Copy, Debug, Default)]

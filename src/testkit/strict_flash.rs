@@ -11,13 +11,13 @@
 //! - Erases are counted for every page, for ever.
 
 use crate::journal::JournalFlash;
-use crate::prelude::*;
 use embedded_storage::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
     check_erase, check_read, check_write,
 };
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
+use std::prelude::rust_2024::*;
 
 const WORD: usize = 4;
 /// Writes of a word between erases.

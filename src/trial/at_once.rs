@@ -23,6 +23,18 @@ pub trait AtOnce {
 }
 
 impl<const M: usize, const U: usize> Trial<M, U> {
+    /// The arm dropped in a feature (`conse`, `dp-conse`); private.
+    #[must_use]
+    pub fn dropped(&self, feature: u8) -> Option<Arm> {
+        self.feature(feature)?.dropped()
+    }
+
+    /// The leading arm of a settled feature (`interim`): a function of the ledger.
+    #[must_use]
+    pub fn leading(&self, feature: u8) -> Option<Arm> {
+        self.feature(feature)?.leading()
+    }
+
     /// Takes patients, at least one, until a look is due, a batch has ended or the trial has
     /// turned, or until all are in. A look that is due at the beginning is done first. So an
     /// arm is dropped with the last of them or not at all.

@@ -1,7 +1,7 @@
-//! What audit and tests may see of a trial, and a device never sends.
+//! The state of a trial that a device never sends, for audit and tests.
 
 use super::Trial;
-use crate::design::{AnyFeature, Arm, LedgerView};
+use crate::design::{AnyFeature, LedgerView};
 
 impl<const M: usize, const U: usize> Trial<M, U> {
     /// Puts the state of another design into a feature, as damaged memory would.
@@ -10,18 +10,6 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             let published = AnyFeature::Published(crate::design::conse::Feature::NEW);
             *state = if self.design.has_looks() { published } else { AnyFeature::VACANT };
         }
-    }
-
-    /// The arm dropped in a feature (`conse`, `dp-conse`); private.
-    #[must_use]
-    pub fn dropped(&self, feature: u8) -> Option<Arm> {
-        self.feature(feature)?.dropped()
-    }
-
-    /// The leading arm of a settled feature (`interim`): a function of the ledger.
-    #[must_use]
-    pub fn leading(&self, feature: u8) -> Option<Arm> {
-        self.feature(feature)?.leading()
     }
 
     /// The noisy ledger of a feature (`interim`, `uniform`) and what was made of it: all that later

@@ -13,7 +13,7 @@ use super::{Last, Phase, Trial, TrialError, bit};
 use crate::chance::Chance;
 use crate::design::cells::Unit;
 use crate::design::{AnyDesign, AnyFeature, Arm};
-use crate::prelude::*;
+use std::prelude::rust_2024::*;
 
 /// Patients who come one after another, and what becomes of them.
 pub trait Late {

@@ -20,28 +20,28 @@ use crate::plan::{Design, MAX_FEATURES, Plan};
 use kits::Given;
 use waiting::{Waiting, WaitingTable};
 
-#[cfg(feature = "testkit")]
+#[cfg(feature = "std")]
 mod at_once;
 mod dirty;
 mod error;
-#[cfg(feature = "testkit")]
+#[cfg(feature = "inspect")]
 mod inspect;
 mod kits;
-#[cfg(feature = "testkit")]
+#[cfg(feature = "std")]
 mod late;
 mod looks;
 mod parts;
 mod phase;
 mod waiting;
-#[cfg(any(test, feature = "testkit"))]
+#[cfg(any(test, feature = "inspect"))]
 mod whole;
 
-#[cfg(feature = "testkit")]
+#[cfg(feature = "std")]
 pub use at_once::AtOnce;
 pub use dirty::Dirty;
 pub use error::TrialError;
 pub use kits::NoKit;
-#[cfg(feature = "testkit")]
+#[cfg(feature = "std")]
 pub use late::{Answer, Late};
 pub use parts::{MAX_PART_BYTES, Part, STATE_VERSION};
 pub use phase::Phase;

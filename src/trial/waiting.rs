@@ -74,7 +74,7 @@ impl Slot {
 /// A free slot.
 pub(super) struct Vacancy(u16);
 
-#[cfg(feature = "testkit")]
+#[cfg(feature = "std")]
 impl Vacancy {
     pub const fn slot(&self) -> u16 {
         self.0
@@ -224,7 +224,7 @@ impl<const U: usize> WaitingTable<U> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prelude::*;
+    use std::prelude::rust_2024::*;
 
     fn waiting(patient: u32) -> Waiting {
         let choice =

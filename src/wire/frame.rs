@@ -217,8 +217,8 @@ impl fmt::Write for Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prelude::*;
     use std::fmt::Write;
+    use std::prelude::rust_2024::*;
 
     fn lines(bytes: &[u8]) -> Vec<Vec<u8>> {
         let mut framer = Framer::new();

@@ -4,8 +4,8 @@ use super::*;
 use crate::chance::Sampler;
 use crate::device::Device;
 use crate::device::health::Repeatable;
-use crate::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::prelude::rust_2024::*;
 
 const NAME: TrialName = TrialName { id: TrialId([7; 8]), file: FileDigest([9; 8]) };
 

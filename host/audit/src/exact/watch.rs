@@ -1,0 +1,134 @@
+//! One act of an enumerated trial: what is asked, and what is seen of it.
+
+use super::super::desk::{arm_of, lend};
+use super::{Act, Room, Sight, Small, SmallDesk, Stage, View};
+use equipoise::chance::{Chance, Fraction};
+use equipoise::design::Arm;
+use equipoise::noise::Laplace;
+use equipoise::trial::{Phase, Trial};
+
+impl Room for View {
+    fn perform(&self, on: &mut Stage<'_>, act: Act) -> Option<Arm> {
+        let (back, arm) = perform(*self, on.desk, act, core::mem::take(on.chance), on.seen);
+        *on.chance = back;
+        arm
+    }
+}
+
+/// The acts of the product, for any source of chance, which is given back.
+pub fn perform<C: Chance + 'static>(
+    view: View,
+    desk: &mut SmallDesk,
+    act: Act,
+    chance: C,
+    seen: &mut Sight,
+) -> (C, Option<Arm>) {
+    lend(chance, || watch(view, desk, act, seen))
+}
+
+fn watch(view: View, desk: &mut SmallDesk, act: Act, seen: &mut Sight) -> Option<Arm> {
+    let mut arm = None;
+    match act {
+        Act::Assign(feature, visible) => {
+            let patient = desk.trial().assigned() + 1;
+            if !visible {
+                desk.hide(patient);
+            }
+            let replies = desk.assign(patient, feature.into());
+            arm = arm_of(&replies);
+            // Of t's own reply only the verb is seen, not the arm.
+            *seen += if visible || arm.is_none() { &replies } else { "ARM" };
+        }
+        Act::Resolve(patient, outcome) => {
+            let request = match outcome {
+                Some(y) => format!("OUTCOME {patient} {y}"),
+                None => format!("LOST {patient}"),
+            };
+            *seen += &desk.ask(&request);
+            // A look that is due would come with the next request; its noise is walked in steps.
+            if !desk.trial().look_due() {
+                *seen += &desk.probe_resolved(patient);
+            }
+        }
+        Act::Look | Act::Close if !looks(desk.trial(), act) => return None,
+        Act::Look | Act::Close => {
+            if let Some((feature, _)) = next_noise(desk.trial()) {
+                desk.draw_ahead();
+                if view == View::Ledger {
+                    let windows = desk.trial().windows(feature).into_iter().flatten();
+                    let masked = windows.filter(|(_, masked)| *masked).map(|(cells, _)| cells);
+                    *seen += &format!("{feature} {:?}", masked.collect::<Vec<_>>());
+                }
+                return None;
+            } else if act == Act::Look {
+                desk.look();
+            } else {
+                *seen += &desk.order("CLOSE");
+            }
+        }
+    }
+    if !desk.trial().look_due() {
+        *seen += &desk.probe(view != View::Arms);
+        if view == View::Ledger {
+            for feature in 0..desk.trial().plan().features() {
+                let cells = desk.trial().ledger(feature).map(|ledger| ledger.cells);
+                *seen += &format!("{cells:?}");
+            }
+        }
+    }
+    arm
+}
+
+/// Whether there is still something to do for a look or a close.
+pub(super) fn looks(trial: &Small, act: Act) -> bool {
+    match act {
+        Act::Look => trial.look_due(),
+        Act::Close => trial.phase() != Phase::Closed,
+        Act::Assign(..) | Act::Resolve(..) => false,
+    }
+}
+
+/// A source of chance whose noise is always 0.
+struct NoNoise;
+
+impl Chance for NoNoise {
+    fn coin(&mut self) -> bool {
+        false
+    }
+    fn biased_coin(&mut self, _: Fraction) -> bool {
+        false
+    }
+    fn discrete_laplace(&mut self, _: &Laplace) -> i64 {
+        0
+    }
+    fn lap_plus(&mut self, center: u64, _: &Laplace) -> u64 {
+        center
+    }
+}
+
+/// The feature that gets its noise next, and its raw cells in the order of the draws.
+#[must_use]
+pub fn next_noise<const M: usize, const U: usize>(trial: &Trial<M, U>) -> Option<(u8, Vec<i64>)> {
+    let mut later = trial.clone();
+    if !later.draw_ahead(&mut NoNoise) {
+        return None;
+    }
+    let graded = trial.plan().scale() > 1;
+    (0..trial.plan().features()).find_map(|feature| {
+        let (before, after) = (trial.windows(feature)?, later.windows(feature)?);
+        let fresh = before.iter().zip(after).filter(|((_, before), (_, after))| before != after);
+        let cells: Vec<i64> = fresh
+            .flat_map(|((cells, _), _)| cells.iter().flatten().enumerate())
+            .filter(|(i, _)| graded || i % 3 != 1)
+            .map(|(_, cell)| *cell)
+            .collect();
+        (!cells.is_empty()).then_some((feature, cells))
+    })
+}
+
+/// The raw cells that an act adds noise to, in the order of the draws.
+pub(super) fn cells_to_mask(trial: &Small, act: Act) -> Vec<i64> {
+    // A mechanism broken on purpose may do a look when an outcome comes.
+    let looks = looks(trial, if matches!(act, Act::Resolve(..)) { Act::Close } else { act });
+    if looks { next_noise(trial).map_or_else(Vec::new, |(_, cells)| cells) } else { Vec::new() }
+}

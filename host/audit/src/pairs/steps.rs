@@ -1,0 +1,370 @@
+//! A pair of trials, step by step.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
+
+use super::super::desk::{Desk, Steady, arm_of, lend};
+use super::super::exact::{Patient, next_noise};
+use super::super::structured;
+use super::script::Script;
+use super::windows::{kept_cells, masked, noised, unmasked};
+use super::{FEATURES, Others, Pair, PairFault, PairLeak, Passed, WAITING};
+use equipoise::chance::{Chance, Sampler};
+use equipoise::design::Arm;
+use equipoise::noise::{Laplace, Rate};
+use equipoise::trial::Phase;
+
+const PAGES: usize = 32;
+/// Cells of a window: E, F, G of both arms.
+const CELLS: usize = 6;
+
+/// The two trials do not show the same.
+pub(super) struct Differs;
+
+/// Both devices in the course of their trials.
+pub(super) struct Steps<'a> {
+    pair: &'a Pair,
+    desks: [Desk<FEATURES, WAITING>; 2],
+    pub(super) log: [f64; 2],
+    words: Sampler<Xoshiro256PlusPlus>,
+    people: Xoshiro256PlusPlus,
+    fault: Option<PairFault>,
+    /// The noise that the plan's epsilon asks for, to draw from.
+    law: Laplace,
+    /// t is assigned and has no outcome yet.
+    waits: bool,
+    /// t's outcome is in a window that has not been read; one entry a trial.
+    unread: [bool; 2],
+    pub(super) passed: Vec<Passed>,
+    /// The sums of the others' outcomes, of each arm of each feature.
+    sums: [[u32; 2]; FEATURES],
+}
+
+/// Feature and arm of another patient.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    feature: usize,
+    arm: Option<Arm>,
+}
+
+impl<'a> Steps<'a> {
+    pub(super) fn new(pair: &'a Pair, leak: Option<PairLeak>, fault: Option<PairFault>) -> Self {
+        let desk = || {
+            Desk::new(&pair.plan, Steady::new(), PAGES, leak)
+                .unwrap_or_else(|refused| panic!("{}: {refused}", pair.plan))
+        };
+        let (_, total) = structured::amounts(pair.plan.scale(), 0);
+        let epsilon = pair.plan.epsilon();
+        let rate = Rate::new(epsilon.num().into(), u64::from(epsilon.den()) * 2 * total as u64);
+        Self {
+            pair,
+            desks: [desk(), desk()],
+            log: [0.0; 2],
+            words: Sampler::seed_from_u64(pair.seed),
+            people: Xoshiro256PlusPlus::seed_from_u64(!pair.seed),
+            fault,
+            law: Laplace::new(rate.unwrap_or_else(|| panic!("{}: no rate", pair.plan))),
+            waits: false,
+            unread: [false; 2],
+            passed: Vec::new(),
+            sums: [[0; 2]; FEATURES],
+        }
+    }
+
+    pub(super) fn run(&mut self) -> Result<(), Differs> {
+        let pair = self.pair;
+        let mut places: Vec<Place> = vec![Place::default()];
+        // When each outcome is due, in patients assigned.
+        let mut due: Vec<(u32, u32)> = Vec::new();
+        for patient in 1..=pair.assigned {
+            places.push(self.assign(patient)?);
+            let lag = if patient == pair.open {
+                self.waits = true;
+                pair.delay
+            } else {
+                self.people.next_u32() % (pair.lag + 1)
+            };
+            due.push((patient + lag, patient));
+            let now: Vec<_> = due.extract_if(.., |(at, _)| *at <= patient).collect();
+            for (_, patient) in now {
+                self.resolve(patient, places[patient as usize])?;
+            }
+        }
+        // At the end some never come.
+        for (_, patient) in due {
+            if patient == pair.open || !self.people.next_u32().is_multiple_of(4) {
+                self.resolve(patient, places[patient as usize])?;
+            }
+        }
+        self.close()
+    }
+
+    /// An operation on both devices; equal replies.
+    fn both(
+        &mut self,
+        noise: [Vec<i64>; 2],
+        hidden: Option<[bool; 2]>,
+        operate: impl Fn(usize, &mut Desk<FEATURES, WAITING>) -> String,
+    ) -> Result<[String; 2], Differs> {
+        let mut words = core::mem::replace(&mut self.words, Sampler::seed_from_u64(0));
+        let mut answers = VecDeque::new();
+        let mut seen = [String::new(), String::new()];
+        let mut strange = false;
+        for (side, noise) in noise.into_iter().enumerate() {
+            let script = Script {
+                words: (side == 0)
+                    .then(|| core::mem::replace(&mut words, Sampler::seed_from_u64(0))),
+                hidden: hidden.map(|hidden| hidden[side]),
+                answers: core::mem::take(&mut answers),
+                noise: noise.into(),
+                fault: self.fault,
+                ..Script::default()
+            };
+            let desk = &mut self.desks[side];
+            let (mut script, replies) = lend(script, || operate(side, desk));
+            seen[side] = replies;
+            self.log[side] += script.log;
+            strange |= script.strange || !script.noise.is_empty();
+            strange |= side == 1 && !script.answers.is_empty();
+            answers = core::mem::take(&mut script.answers);
+            if let Some(used) = script.words {
+                self.words = used;
+            }
+        }
+        if strange { Err(Differs) } else { Ok(seen) }
+    }
+
+    /// A request without chance, the same to both.
+    fn ask(&mut self, request: &str) -> Result<(), Differs> {
+        let [first, second] = self.both([vec![], vec![]], None, |_, desk| desk.ask(request))?;
+        same(first == second)
+    }
+
+    fn assign(&mut self, patient: u32) -> Result<Place, Differs> {
+        let features = u32::from(self.pair.plan.features());
+        let (word, other) = (self.people.next_u32(), self.people.next_u32());
+        let feature = if word.is_multiple_of(self.pair.rare) { other % features } else { 0 };
+        if patient != self.pair.open {
+            let none = [vec![], vec![]];
+            let [first, second] = self.both(none, None, |_, desk| desk.assign(patient, feature))?;
+            same(first == second)?;
+            self.probe(patient)?;
+            return Ok(Place { feature: feature as usize, arm: arm_of(&first) });
+        }
+        let records = self.pair.records;
+        let leading = [0, 1]
+            .map(|side: usize| self.desks[side].trial().leading(records[side].patient.feature));
+        // Heads is arm 1 of a fair coin and the trailing arm of a biased one.
+        let heads = [0, 1].map(|side| match leading[side] {
+            None => records[side].arm == Some(Arm::One),
+            Some(leading) => records[side].arm != Some(leading),
+        });
+        if leading[0].is_some() != leading[1].is_some() {
+            self.passed.push(Passed::AcrossSettling);
+        }
+        if records[0].patient.feature != records[1].patient.feature {
+            self.passed.push(Passed::OtherFeature);
+        }
+        let seen = self.both([vec![], vec![]], Some(heads), |side, desk| {
+            desk.hide(patient);
+            desk.assign(patient, records[side].patient.feature.into())
+        })?;
+        same(seen.iter().all(|reply| arm_of(reply).is_some()))?;
+        self.probe(patient)?;
+        Ok(Place::default())
+    }
+
+    fn resolve(&mut self, patient: u32, place: Place) -> Result<(), Differs> {
+        let scale = u32::from(self.pair.plan.scale());
+        let (word, level) = (self.people.next_u32(), self.people.next_u32() % (scale + 1));
+        let line = |outcome: Option<u32>| match outcome {
+            Some(y) => format!("OUTCOME {patient} {y}"),
+            None => format!("LOST {patient}"),
+        };
+        let lines = if patient == self.pair.open {
+            self.waits = false;
+            self.unread = self.pair.records.map(|record| record.patient.outcome.is_some());
+            self.pair.records.map(|record| line(record.patient.outcome.map(u32::from)))
+        } else {
+            let arm = place.arm.map_or(0, Arm::index);
+            let sums = &mut self.sums[place.feature];
+            let outcome = match self.pair.others {
+                Others::FollowTheirArms if !word.is_multiple_of(8) => arm as u32 * scale,
+                Others::Tie if sums[arm] <= sums[1 - arm] => scale,
+                Others::Tie => 0,
+                Others::FollowTheirArms | Others::Vary => level,
+            };
+            let recorded = word >> 8 & 15 > 0;
+            sums[arm] += if recorded { outcome } else { 0 };
+            let request = line(recorded.then_some(outcome));
+            [request.clone(), request]
+        };
+        let [first, second] =
+            self.both([vec![], vec![]], None, |side, desk| desk.ask(&lines[side]))?;
+        same(first == second)?;
+        let due = [0, 1].map(|side: usize| self.desks[side].trial().look_due());
+        same(due[0] == due[1])?;
+        if due[0] {
+            self.look()?;
+        }
+        self.probe(patient)?;
+        let [first, second] =
+            self.both([vec![], vec![]], None, |_, desk| desk.probe_resolved(patient))?;
+        same(first == second)
+    }
+
+    /// What anybody may ask, now and then all of it.
+    fn probe(&mut self, patient: u32) -> Result<(), Differs> {
+        if !patient.is_multiple_of(4) {
+            return self.ask("STATUS");
+        }
+        let [first, second] = self.both([vec![], vec![]], None, |_, desk| desk.probe(true))?;
+        same(first == second)
+    }
+
+    fn ledgers(&self, side: usize) -> Vec<[[i64; 3]; 2]> {
+        let trial = self.desks[side].trial();
+        let cells = |feature| trial.ledger(feature).map_or([[0; 3]; 2], |ledger| ledger.cells);
+        (0..trial.plan().features()).map(cells).collect()
+    }
+
+    /// Draws the noise of all features that take part in the next look, and shows the windows.
+    fn draw(&mut self) -> Result<Vec<u8>, Differs> {
+        let mut drawn = Vec::new();
+        loop {
+            let next = [0, 1].map(|side: usize| next_noise(self.desks[side].trial()));
+            let [Some((feature, first)), Some((other, second))] = next else {
+                same(next == [None, None])?;
+                return Ok(drawn);
+            };
+            same(feature == other && first.len() == second.len())?;
+            let before = [0, 1].map(|side: usize| self.desks[side].trial().windows(feature));
+            let noise = self.noise(&[first, second]);
+            self.both(noise.clone(), None, |_, desk| {
+                desk.draw_ahead();
+                String::new()
+            })?;
+            let after = [0, 1].map(|side: usize| self.desks[side].trial().windows(feature));
+            same(masked(after[0]) == masked(after[1]))?;
+            let added = noised(self.pair.plan.scale(), before[0], after[0], &noise[0]);
+            same(added == masked(after[0]))?;
+            drawn.push(feature);
+        }
+    }
+
+    /// Draws for the first trial; for the second, what brings its cells to the same values.
+    fn noise(&mut self, [first, second]: &[Vec<i64>; 2]) -> [Vec<i64>; 2] {
+        let drawn: Vec<i64> =
+            first.iter().map(|_| self.words.discrete_laplace(&self.law)).collect();
+        let cells = first.iter().zip(second).zip(&drawn);
+        let made_up = cells.map(|((first, second), noise)| first + noise - second).collect();
+        [drawn, made_up]
+    }
+
+    fn look(&mut self) -> Result<(), Differs> {
+        let count = self.desks[0].trial().resolved();
+        if self.waits {
+            self.passed.push(Passed::Late);
+        }
+        let before = self.ledgers(0);
+        let drawn = self.draw()?;
+        let windows: Vec<_> =
+            drawn.iter().map(|j| masked(self.desks[0].trial().windows(*j))).collect();
+        self.note_read(&drawn, count, false);
+        self.both([vec![], vec![]], None, |_, desk| {
+            desk.look();
+            String::new()
+        })?;
+        self.compare(&before, &drawn, &windows)
+    }
+
+    /// Equal ledgers, which have grown by the windows read.
+    fn compare(
+        &self,
+        before: &[[[i64; 3]; 2]],
+        drawn: &[u8],
+        windows: &[Vec<i64>],
+    ) -> Result<(), Differs> {
+        for feature in 0..self.pair.plan.features() {
+            let [first, second] =
+                [0, 1].map(|side: usize| self.desks[side].trial().ledger(feature));
+            same(first == second)?;
+            let read = drawn.iter().position(|j| *j == feature);
+            let cells = first.map_or([[0; 3]; 2], |ledger| ledger.cells);
+            let grown: Vec<i64> = cells.iter().flatten().copied().collect();
+            let mut expected: Vec<i64> =
+                before[usize::from(feature)].iter().flatten().copied().collect();
+            for window in read.iter().flat_map(|at| windows[*at].chunks(CELLS)) {
+                expected.iter_mut().zip(window).for_each(|(sum, cell)| *sum += cell);
+            }
+            same(grown == expected)?;
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), Differs> {
+        let count = self.desks[0].trial().resolved();
+        let before = self.ledgers(0);
+        let drawn = self.draw()?;
+        let all: Vec<u8> = (0..self.pair.plan.features()).collect();
+        self.note_read(&all, count, true);
+        // The close reads every feature; those that lack noise get it within the request.
+        let mut rest = [Vec::new(), Vec::new()];
+        let mut windows: Vec<Vec<i64>> = Vec::new();
+        for feature in all.iter().copied() {
+            let raw = [0, 1].map(|side: usize| unmasked(self.desks[side].trial(), feature));
+            let noise = self.noise(&raw);
+            let lacks = !drawn.contains(&feature);
+            let now = masked(self.desks[0].trial().windows(feature));
+            let kept = kept_cells(self.pair.plan.scale(), &raw[0], &noise[0]);
+            windows.push(if lacks { kept } else { now });
+            if lacks {
+                let [first, second] = noise;
+                rest[0].extend(first);
+                rest[1].extend(second);
+            }
+        }
+        let [first, second] = self.both(rest, None, |_, desk| desk.order("CLOSE"))?;
+        same(first == second && self.desks[0].trial().phase() == Phase::Closed)?;
+        self.compare(&before, &all, &windows)?;
+        let [first, second] = self.both([vec![], vec![]], None, |_, desk| desk.probe(true))?;
+        same(first == second)
+    }
+
+    /// Takes note of what a look that reads these features does with t's outcome.
+    fn note_read(&mut self, drawn: &[u8], count: u32, closing: bool) {
+        let plan = &self.pair.plan;
+        for side in [0, 1].into_iter().filter(|side| self.unread[*side]) {
+            let Patient { feature, outcome } = self.pair.records[side].patient;
+            let trial = self.desks[side].trial();
+            if !drawn.contains(&feature) {
+                // A settled feature skips looks up to half, and reports only if it is small.
+                let skips = trial.leading(feature).is_some() && count <= plan.half();
+                self.passed.push(if skips { Passed::SettledSkips } else { Passed::LeftOut });
+                continue;
+            }
+            if closing && count < plan.patients() {
+                self.passed.push(Passed::EarlyClose);
+            } else if !closing && count < plan.half() {
+                self.passed.push(Passed::EarlyLook);
+            } else if !closing && count != plan.half() {
+                self.passed.push(Passed::Report);
+            }
+            if plan.scale() == 2 && outcome == Some(1) {
+                self.passed.push(Passed::Spread);
+            }
+            let full = |(cells, _): &([[i64; 3]; 2], bool)| cells.iter().flatten().any(|c| *c != 0);
+            if trial.windows(feature).is_some_and(|windows| windows.iter().all(full)) {
+                self.passed.push(Passed::BothWindows);
+            }
+        }
+        for (unread, record) in self.unread.iter_mut().zip(self.pair.records) {
+            *unread &= !drawn.contains(&record.patient.feature);
+        }
+    }
+}
+
+const fn same(equal: bool) -> Result<(), Differs> {
+    if equal { Ok(()) } else { Err(Differs) }
+}

@@ -1,0 +1,122 @@
+//! `equipoise check`: a trial file without a device.
+
+use core::marker::PhantomData;
+use std::path::PathBuf;
+
+use super::error::CliError;
+use super::values::share;
+use equipoise::device::DeviceState;
+use equipoise::plan::{Design, Plan};
+use equipoise::wire::Hex;
+use equipoise_study::output::say;
+use equipoise_study::simulate::{Instance, Scenario, run as simulate};
+use equipoise_ward::records::trial_file::TrialFile;
+
+/// Patients simulated, and the limits of the number of trials.
+const PATIENTS: u32 = 1_000_000;
+const RUNS: (u32, u32) = (20, 200);
+/// A share on the better arm below which a design has not adapted.
+const HARDLY: f64 = 0.55;
+
+/// `equipoise check`
+#[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    /// The trial file
+    file: PathBuf,
+    /// Patients enrolled a day, to warn if too many wait for their outcome at a time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    per_day: Option<u32>,
+    /// Mean outcome (0 to 1) expected under arm 0, to warn if the trial is too small
+    #[arg(long, value_name = "P", requires = "effect", value_parser = share)]
+    baseline: Option<f64>,
+    /// What arm 1 is expected to add to it, or to take away
+    #[arg(long, value_name = "D", requires = "baseline", allow_negative_numbers = true)]
+    effect: Option<f64>,
+}
+
+/// Validates a trial file and prints what it means, with warnings.
+///
+/// # Errors
+/// The first thing in the file that is not allowed.
+pub fn check(args: &CheckArgs) -> Result<(), CliError> {
+    let trial = TrialFile::read(&args.file)?;
+    let mut text = format!(
+        "{}: a valid trial file\n  title    {}\n  arms     0 {}, 1 {}\n  kinds    {}\n  outcome  {}\n  plan     {}\n  digest   {}\n",
+        args.file.display(),
+        trial.title,
+        trial.arms[0],
+        trial.arms[1],
+        trial.features.join("; "),
+        trial.labels.as_ref().map_or_else(
+            || format!("{} 0..={}", trial.question, trial.plan.scale()),
+            |labels| format!("{} {}", trial.question, labels.join(", "))
+        ),
+        trial.plan,
+        Hex(&trial.digest()),
+    );
+    if let Some(due) = trial.due {
+        text += &format!("  due      {due} after the enrolment\n");
+    }
+    text += &waiting(args, &trial);
+    if let (Some(baseline), Some(effect)) = (args.baseline, args.effect) {
+        text += &too_small(&trial.plan, baseline, effect)?;
+    }
+    say(&text);
+    Ok(())
+}
+
+/// A warning if more patients wait at a time than a device has room for.
+fn waiting(args: &CheckArgs, trial: &TrialFile) -> String {
+    let Some(per_day) = args.per_day else { return String::new() };
+    let Some(due) = trial.due else {
+        return "WARNING: without [outcome] due it is not known how many patients wait at a time\n"
+            .to_owned();
+    };
+    let waiting = (f64::from(per_day) * due.days()).ceil().min(f64::from(trial.plan.patients()));
+    let capacity = room(PhantomData::<DeviceState>);
+    if waiting > capacity as f64 {
+        format!(
+            "WARNING: with {per_day} patients a day and outcomes due after {due}, about {waiting} patients wait at a time; a \
+             device has room for {capacity} and refuses to enrol more\n"
+        )
+    } else {
+        format!("  waiting  about {waiting} patients at a time, room for {capacity}\n")
+    }
+}
+
+/// How many patients may wait on a device.
+const fn room<const M: usize, const U: usize>(_: PhantomData<DeviceState<M, U>>) -> usize {
+    U
+}
+
+/// Warnings from simulated trials in which every kind of patient has this baseline and effect.
+fn too_small(plan: &Plan, baseline: f64, effect: f64) -> Result<String, CliError> {
+    if effect == 0.0 || !(0.0..=1.0).contains(&(baseline + effect)) {
+        return Err(CliError::usage(format!(
+            "--effect {effect}, allowed not 0, and baseline + effect in 0..=1"
+        )));
+    }
+    let runs = (PATIENTS / plan.patients()).clamp(RUNS.0, RUNS.1);
+    let instance = Instance::same(plan.features(), baseline, baseline + effect);
+    let summary = simulate(&Scenario::new(*plan, instance, runs, 1)).map_err(CliError::usage)?;
+    let better = 1.0 - summary.worse_share;
+    let width = summary.width.unwrap_or(f64::INFINITY);
+    let mut text = format!(
+        "  simulated {runs} times: {:.0} % of the patients get the better arm, intervals are {width:.3} wide\n",
+        100.0 * better
+    );
+    if plan.design() != Design::Uniform && better < HARDLY {
+        text += &format!(
+            "WARNING: too small to adapt: {:.0} % of the patients get the better arm, where fair coins give 50 %; more \
+             patients, fewer kinds or a larger epsilon\n",
+            100.0 * better
+        );
+    }
+    if width > 2.0 * effect.abs() {
+        text += &format!(
+            "WARNING: too small to see the effect: the intervals of a kind of patient are {width:.3} wide, so one around \
+             {effect} usually holds 0; more patients, fewer kinds or a larger epsilon\n"
+        );
+    }
+    Ok(text)
+}

@@ -1,0 +1,234 @@
+//! `waiting`, `list`, `show` and `note`: what a coordinator reads from the log and adds to it. No
+//! device is needed.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use super::bedside::add_given;
+use super::error::CliError;
+use super::session::{OperatorArgs, OutputArgs, PatientName, TrialArgs};
+use super::values::note_kind;
+use equipoise_study::output::say;
+use equipoise_ward::bedside::check_note;
+use equipoise_ward::records::log::{self, Event, Log, NoteKind};
+use equipoise_ward::records::place;
+use equipoise_ward::records::register::{Patient, Register};
+use equipoise_ward::records::table::Table;
+use equipoise_ward::records::tie::same_trial;
+use equipoise_ward::records::trial_file::TrialFile;
+
+/// Which log, of which trial.
+#[derive(Debug, clap::Args)]
+pub struct LogArgs {
+    #[command(flatten)]
+    trial: TrialArgs,
+    /// Log of the terminal; by default the one for the trial in the data folder
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+}
+
+impl LogArgs {
+    fn path(&self, trial: &TrialFile) -> Result<PathBuf, CliError> {
+        Ok(self.log.clone().map_or_else(|| place::log(trial), Ok)?)
+    }
+
+    /// The register of a log that nobody changed.
+    fn read(&self) -> Result<(Register, TrialFile), CliError> {
+        let trial = self.trial.read()?;
+        let path = self.path(&trial)?;
+        let (_, entries) = log::verify(&path, None)?;
+        let register = Register::read(&entries);
+        same_trial(&register, &trial, &path)?;
+        Ok((register, trial))
+    }
+}
+
+/// Where a list goes.
+#[derive(Debug, clap::Args)]
+pub struct ListArgs {
+    /// Write CSV
+    #[arg(long)]
+    csv: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl ListArgs {
+    /// Writes a table as CSV or aligned.
+    fn write(&self, table: &Table) -> Result<(), CliError> {
+        self.output.write(&if self.csv { table.csv() } else { table.aligned() })
+    }
+}
+
+/// `equipoise waiting`
+#[derive(Debug, clap::Args)]
+pub struct WaitingArgs {
+    /// Only patients whose outcome is overdue; the trial file must say when outcomes are due
+    #[arg(long)]
+    overdue: bool,
+    #[command(flatten)]
+    list: ListArgs,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+/// Lists the patients whose outcome is missing.
+///
+/// # Errors
+/// The log or the trial file cannot be used.
+pub fn waiting(args: &WaitingArgs) -> Result<(), CliError> {
+    let (register, trial) = args.log.read()?;
+    if args.overdue && trial.due.is_none() {
+        return Err(CliError::usage(
+            "the trial file does not say when outcomes are due: [outcome] due = \"14 days\"",
+        ));
+    }
+    let now = Timestamp::now();
+    let due = |patient: &Patient| trial.due.map(|due| due.after(patient.since));
+    let overdue = |patient: &Patient| due(patient).is_some_and(|due| due < now);
+    let rows =
+        register.waiting().filter(|patient| !args.overdue || overdue(patient)).map(|patient| {
+            vec![
+                patient.code.clone(),
+                patient.number.to_string(),
+                trial.feature_name(patient.feature),
+                patient.since.to_string(),
+                due(patient).map_or_else(String::new, |due| due.to_string()),
+                if overdue(patient) { "overdue".to_owned() } else { String::new() },
+            ]
+        });
+    let header = ["code", "patient", "kind", "enrolled", "due", "state"];
+    args.list.write(&Table::new(&header, rows))
+}
+
+/// `equipoise list`
+#[derive(Debug, clap::Args)]
+pub struct EnrolmentArgs {
+    #[command(flatten)]
+    list: ListArgs,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+/// Lists every patient of the log with arm, times and notes. Never an outcome.
+///
+/// # Errors
+/// The log or the trial file cannot be used.
+pub fn list(args: &EnrolmentArgs) -> Result<(), CliError> {
+    let (register, trial) = args.log.read()?;
+    args.list.write(&Table::enrolments(&register, &trial))
+}
+
+/// `equipoise show`
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    /// Patient code, or `#` and the patient's number
+    patient: PatientName,
+    /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+/// Prints arm, times and notes of a patient.
+///
+/// # Errors
+/// The log does not know the patient.
+pub fn show(args: &ShowArgs) -> Result<(), CliError> {
+    let (register, trial) = args.log.read()?;
+    let number = args.patient.number(&register)?;
+    let patient = register.patient(number);
+    let patient = patient.ok_or_else(|| {
+        CliError::refused(format!("the log has no arm of patient number {number}"))
+    })?;
+    let kind = trial.feature_name(patient.feature);
+    let (recorded, notes) = (register.resolved(number), register.notes(number));
+    if args.json {
+        let notes: Vec<_> = notes
+            .iter()
+            .map(|note| serde_json::json!({ "time": note.time, "operator": note.operator, "kind": note.kind, "text": note.text }))
+            .collect();
+        let mut line = serde_json::json!({
+            "code": patient.code, "patient": number, "feature": patient.feature, "kind": kind,
+            "enrolled": patient.since.to_string(), "operator": patient.operator,
+            "recorded": recorded, "notes": notes,
+        });
+        add_given(&mut line, &trial, &patient.given);
+        say(&format!("{line}\n"));
+        return Ok(());
+    }
+    let mut text = format!(
+        "patient {}, number {number}, {kind}: {}\nenrolled {} by {}\n",
+        patient.code,
+        trial.given(&patient.given),
+        patient.since,
+        patient.operator
+    );
+    text += &recorded.map_or_else(
+        || "waiting for the outcome\n".to_owned(),
+        |time| format!("recorded {time}\n"),
+    );
+    for note in notes {
+        text += &format!(
+            "note {} by {}, {}: {}\n",
+            note.time,
+            note.operator,
+            note.kind.name(),
+            note.text
+        );
+    }
+    say(&text);
+    Ok(())
+}
+
+/// `equipoise note`
+#[derive(Debug, clap::Args)]
+pub struct NoteArgs {
+    /// Patient code, or `#` and the patient's number
+    patient: PatientName,
+    /// What the note is about
+    #[arg(long, default_value = "other", value_parser = note_kind())]
+    kind: NoteKind,
+    /// The note. Do not write an outcome here: notes stay readable in the log
+    #[arg(value_parser = note_text)]
+    text: String,
+    #[command(flatten)]
+    log: LogArgs,
+    #[command(flatten)]
+    operator: OperatorArgs,
+}
+
+fn note_text(text: &str) -> Result<String, String> {
+    check_note(text).map(|()| text.trim().to_owned())
+}
+
+/// Writes a note on a patient to the log.
+///
+/// # Errors
+/// The log does not know the patient, or is in use.
+pub fn note(args: &NoteArgs) -> Result<(), CliError> {
+    let trial = args.log.trial.read()?;
+    let path = args.log.path(&trial)?;
+    if !path.exists() {
+        return Err(CliError::usage(format!("there is no log {}", path.display())));
+    }
+    let (mut log, entries) = Log::open(&path, &args.operator.name()?)?;
+    let register = Register::read(&entries);
+    same_trial(&register, &trial, &path)?;
+    let number = args.patient.number(&register)?;
+    let Some(code) = register.code(number).map(str::to_owned) else {
+        return Err(CliError::refused(format!(
+            "the log has no patient number {number}; nothing was written"
+        )));
+    };
+    let text = args.text.clone();
+    let entry =
+        log.append(Event::Note { code: code.clone(), patient: number, kind: args.kind, text })?;
+    say(&format!(
+        "noted for patient {code}, number {number}, at {}: it stays, and nothing else changed\n",
+        entry.time
+    ));
+    Ok(())
+}

@@ -1,0 +1,226 @@
+//! `keygen`, `provision`, `close` and `erase`.
+
+use std::path::{Path, PathBuf};
+
+use super::error::CliError;
+use super::session::{OperatorArgs, PortArgs};
+use equipoise::wire::{Claim, FileDigest, Request, State, Status};
+use equipoise_audit::finding::DP_CONSE;
+use equipoise_study::output::say;
+use equipoise_ward::bedside::failure;
+use equipoise_ward::failure::Failure;
+use equipoise_ward::line::client::Client;
+use equipoise_ward::line::custodian;
+use equipoise_ward::records::keys::KeyFile;
+use equipoise_ward::records::log::{Event, Log};
+use equipoise_ward::records::place;
+use equipoise_ward::records::trial_file::TrialFile;
+
+/// `equipoise keygen`
+#[derive(Debug, clap::Args)]
+pub struct KeygenArgs {
+    /// File to make, readable by its owner alone
+    file: PathBuf,
+}
+
+/// Draws a custodian's key.
+///
+/// # Errors
+/// The file exists, or cannot be written.
+pub fn keygen(args: &KeygenArgs) -> Result<(), CliError> {
+    KeyFile::generate(&args.file)?;
+    say(&format!(
+        "{} holds a new key. Keep a copy in a safe place: without it a trial cannot be closed.\n",
+        args.file.display()
+    ));
+    Ok(())
+}
+
+/// The custodian's key, and a log for custodian commands.
+#[derive(Debug, clap::Args)]
+pub struct CustodianArgs {
+    #[command(flatten)]
+    device: PortArgs,
+    /// The custodian's key, as `equipoise keygen` made it
+    #[arg(long, value_name = "FILE")]
+    key_file: PathBuf,
+    /// Log to note the command in
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    #[command(flatten)]
+    operator: OperatorArgs,
+}
+
+impl CustodianArgs {
+    fn note(&self, asked: &str, answered: &str) -> Result<(), CliError> {
+        let Some(path) = &self.log else { return Ok(()) };
+        let (mut log, _) = Log::open(path, &self.operator.name()?)?;
+        log.append(Event::Custodian { asked: asked.to_owned(), answered: answered.to_owned() })?;
+        Ok(())
+    }
+}
+
+/// `equipoise provision`
+#[derive(Debug, clap::Args)]
+pub struct ProvisionArgs {
+    /// Trial file with plan and names
+    trial: PathBuf,
+    /// Begin a blinded trial although its kit numbers were used before: only if none was given
+    #[arg(long)]
+    same_kits: bool,
+    #[command(flatten)]
+    custodian: CustodianArgs,
+}
+
+/// Begins a trial on a blank device.
+///
+/// # Errors
+/// Refused, a trial file or key that cannot be used, or no device.
+pub fn provision(args: &ProvisionArgs) -> Result<(), CliError> {
+    let trial = TrialFile::read(&args.trial)?;
+    let key = KeyFile::read(&args.custodian.key_file)?;
+    let file = FileDigest(trial.digest());
+    // The same trial file and key give the same kit numbers.
+    let begun_before = place::trial_copy(file).is_ok_and(|copy| copy.exists());
+    if trial.kits.is_some() && begun_before && !args.same_kits {
+        return Err(CliError::usage(
+            "a blinded trial with this trial file was begun before, and would give the same kit numbers again: change \
+             the title, or if no kit was ever given say --same-kits; nothing was sent",
+        ));
+    }
+    let begun = custodian::provision(&mut args.custodian.device.client(), &trial.plan, file, &key)?;
+    let name = begun.trial;
+    let answered = format!("OK trial={name} claim={}", begun.claim.name());
+    args.custodian.note(&Request::Plan { plan: trial.plan, file }.to_string(), &answered)?;
+    if let Err(error) = keep_copy(&args.trial, file) {
+        eprintln!("equipoise: no copy of the trial file was kept ({error}): name it with --trial");
+    }
+    let claim = match begun.claim {
+        Claim::Pure => "private by proof: no patient costs more than epsilon, delta = 0",
+        Claim::Unproven => "privacy NOT proven",
+    };
+    say(&format!(
+        "The trial {:?} has begun.\n  {}\n  trial {name}, digest {file}\n  {claim}\n",
+        trial.title, trial.plan
+    ));
+    if begun.claim == Claim::Unproven {
+        say(&format!("{DP_CONSE}\n"));
+    }
+    Ok(())
+}
+
+/// Keeps the trial file for terminals on this machine.
+fn keep_copy(trial: &Path, digest: FileDigest) -> Result<(), CliError> {
+    for copy in [place::trial_copy(digest)?, place::trial()?] {
+        let folder = copy.parent().map_or(Ok(()), std::fs::create_dir_all);
+        folder
+            .and_then(|()| std::fs::copy(trial, &copy))
+            .map_err(|error| Failure::file(&copy, &error))?;
+    }
+    Ok(())
+}
+
+/// `equipoise close`
+#[derive(Debug, clap::Args)]
+pub struct CloseArgs {
+    #[command(flatten)]
+    custodian: CustodianArgs,
+    /// Close the trial for good; without it the command only says what would happen
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Closes the trial.
+///
+/// # Errors
+/// Not confirmed, refused, or no device.
+pub fn close(args: &CloseArgs) -> Result<(), CliError> {
+    let key = KeyFile::read(&args.custodian.key_file)?;
+    let mut client = args.custodian.device.client();
+    let status = trial_on(&mut client)?;
+    if state(&mut client)? == State::Closed {
+        say("The trial was closed before; nothing changed. Its estimates: equipoise report\n");
+        return Ok(());
+    }
+    let consequences = closing(&status);
+    if !args.yes {
+        return Err(CliError::usage(format!(
+            "{consequences}Nothing was done. To close the trial: --yes"
+        )));
+    }
+    say(&consequences);
+    custodian::close(&mut client, &key)?;
+    args.custodian.note("CLOSE", "OK")?;
+    say("The trial is closed. Its estimates: equipoise report\n");
+    Ok(())
+}
+
+/// What a close does, in words.
+fn closing(status: &Status) -> String {
+    let Status { patients, assigned, waiting, .. } = status;
+    let mut text = format!(
+        "Closing the trial cannot be taken back. Enrolled: {assigned} of {patients} patients. \
+         Waiting for an outcome: {waiting}; they will count as lost.\n"
+    );
+    if assigned < patients {
+        let rest = patients.saturating_sub(*assigned);
+        text += &format!(
+            "The trial is not full: closing it now gives up {rest} patients, and the estimates will be less exact \
+             than planned.\n"
+        );
+    }
+    text
+}
+
+/// The public facts of the trial; an error if there is none.
+fn trial_on(client: &mut Client) -> Result<Status, CliError> {
+    match state(client)? {
+        State::Blank => Err(CliError::refused("the device holds no trial; nothing changed")),
+        _ => Ok(client.status().map_err(failure)?),
+    }
+}
+
+fn state(client: &mut Client) -> Result<State, CliError> {
+    Ok(client.hello().map_err(failure)?.state)
+}
+
+/// `equipoise erase`
+#[derive(Debug, clap::Args)]
+pub struct EraseArgs {
+    #[command(flatten)]
+    custodian: CustodianArgs,
+    /// Erase the trial for good; without it the command only says what would happen
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Wipes the trial from the device.
+///
+/// # Errors
+/// Not confirmed, refused, or no device.
+pub fn erase(args: &EraseArgs) -> Result<(), CliError> {
+    let key = KeyFile::read(&args.custodian.key_file)?;
+    let mut client = args.custodian.device.client();
+    let status = trial_on(&mut client)?;
+    let running = state(&mut client)? != State::Closed;
+    let Status { patients, assigned, waiting, .. } = status;
+    let loss = if running {
+        "The trial is still RUNNING: all its outcomes and any estimate will be gone"
+    } else {
+        "Its report will be gone: save it first (equipoise report)"
+    };
+    let consequences = format!(
+        "Erasing the trial cannot be taken back. Enrolled: {assigned} of {patients} patients. Waiting for an outcome: \
+         {waiting}. {loss}. The privacy it spent stays spent.\n"
+    );
+    if !args.yes {
+        return Err(CliError::usage(format!(
+            "{consequences}Nothing was done. To erase the trial: --yes"
+        )));
+    }
+    say(&consequences);
+    custodian::erase(&mut client, &key)?;
+    args.custodian.note("ERASE", "OK")?;
+    say("The trial is erased. The device keeps the custodian's key and the privacy spent.\n");
+    Ok(())
+}

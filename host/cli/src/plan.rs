@@ -1,0 +1,356 @@
+//! `equipoise plan`.
+
+use std::io::IsTerminal;
+
+use clap::builder::TypedValueParser;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::error::CliError;
+use super::values::{arrivals, boundary, named, ratio, share};
+use equipoise::plan::{Close, Design, Parameters, Plan, Ratio};
+use equipoise_study::boundaries::Kind;
+use equipoise_study::dossier::{self, Dossier};
+use equipoise_study::output::{check_file, say, write_file};
+use equipoise_study::planner::board::Board;
+use equipoise_study::planner::compare::compare;
+use equipoise_study::planner::describe::describe;
+use equipoise_study::planner::verdict::{out_of_reach, refusal};
+use equipoise_study::planner::{Given, Meter, Question, Target, Wish};
+use equipoise_study::simulate::{Arrivals, Delay, Instance, Lost, Scenario, SimulateError};
+use equipoise_ward::records::due::Due;
+use equipoise_ward::records::plan_file::Words;
+
+/// `equipoise plan`
+#[derive(Clone, Debug, clap::Args)]
+pub struct PlannerArgs {
+    /// Kinds of patient, 1..=64
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
+    features: u8,
+    /// Patients of the trial; found if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000_000))]
+    patients: Option<u32>,
+    /// Mean outcome (0 to 1) under arm 0
+    #[arg(long, value_name = "P", value_parser = share)]
+    baseline: f64,
+    /// What arm 1 adds to it, or takes away; the smallest that can be seen if not given
+    #[arg(long, value_name = "D", allow_hyphen_values = true, value_parser = effect)]
+    effect: Option<f64>,
+    /// Privacy loss of one patient, 1/1000..=20; the least that is enough if not given
+    #[arg(long, value_name = "E", value_parser = ratio)]
+    epsilon: Option<Ratio>,
+    /// 0: best estimate, 1: most patients on the better arm; found if not given
+    #[arg(long, value_name = "A", value_parser = ratio)]
+    alpha: Option<Ratio>,
+    /// Wanted: this share of the 95 % intervals excludes 0
+    #[arg(long, value_name = "P", value_parser = power)]
+    power: Option<f64>,
+    /// Wanted: 95 % intervals of at most this mean width
+    #[arg(long, value_name = "W", value_parser = width)]
+    width: Option<f64>,
+    /// Wanted: at least this share of the patients on the better arm
+    #[arg(long, value_name = "S", value_parser = better)]
+    better: Option<f64>,
+    /// Wanted: at most this many outcomes lost in a trial, and the best estimate with it
+    #[arg(long, value_name = "R", value_parser = positive, requires = "patients")]
+    regret: Option<f64>,
+    /// Whose intervals are meant by power and width
+    #[arg(long, value_name = "WHOSE", default_value = "feature", value_parser = target())]
+    of: Target,
+    /// The design
+    #[arg(long, default_value = "interim", value_parser = design())]
+    design: Design,
+    /// Two-sided significance level at which a feature switches to the biased coin
+    #[arg(long, default_value = "1/20", value_parser = ratio)]
+    beta: Ratio,
+    /// Largest outcome, 1..=65535; 1 is yes/no
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    scale: u16,
+    /// Planned reports in the second half, 0..=8
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=8))]
+    reports: u8,
+    /// With --reports: intervals valid at all reports together, obrien-fleming or pocock
+    #[arg(long, value_name = "KIND", value_parser = boundary(), requires = "reports")]
+    boundary: Option<Kind>,
+    /// Features of the patients: uniform, `zipf[:S]`, `seasonal[:PATIENTS_A_DAY]`, shares:W,W,..
+    #[arg(long, default_value = "uniform", value_parser = arrivals)]
+    arrivals: Arrivals,
+    /// Outcomes come this many patients late: D, or A..B
+    #[arg(long, default_value = "0", value_parser = Delay::parse)]
+    delay: Delay,
+    /// Outcomes come this long after the enrolment, as "14 days"; with --per-day instead of
+    /// --delay
+    #[arg(long, value_name = "TIME", requires = "per_day", conflicts_with = "delay")]
+    follow_up: Option<Due>,
+    /// Patients enrolled a day
+    #[arg(long, value_name = "N", requires = "follow_up")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    per_day: Option<u32>,
+    /// The board that must have room for the patients who wait: v1, pico2 or v2
+    #[arg(long, default_value = "v1", value_parser = board())]
+    board: Board,
+    /// Share of outcomes that never come: P, or P0,P1 by arm
+    #[arg(long, default_value = "0", value_parser = Lost::parse)]
+    lost: Lost,
+    /// All randomness of the search comes from it; the figures shown come from the next one
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where to write the trial file
+    #[arg(long, value_name = "TRIAL.toml")]
+    out: Option<String>,
+    /// Also write one page for the protocol's appendix: scenarios, power curves, privacy in words
+    #[arg(long, value_name = "FILE.html")]
+    dossier: Option<String>,
+    /// Overwrite files that exist
+    #[arg(long)]
+    force: bool,
+    /// Name of the trial
+    #[arg(long, default_value = "A trial")]
+    title: String,
+    /// Names of the arms, by a comma
+    #[arg(long, default_value = "Arm 0,Arm 1", value_delimiter = ',')]
+    arms: Vec<String>,
+    /// Names of the features, by commas; numbers if not given
+    #[arg(long, value_delimiter = ',')]
+    names: Vec<String>,
+    /// What is asked about a patient
+    #[arg(long, default_value = "Outcome good?")]
+    question: String,
+}
+
+fn number(text: &str, allowed: &str, good: impl FnOnce(f64) -> bool) -> Result<f64, String> {
+    let value = text.trim().parse::<f64>().ok().filter(|value| value.is_finite() && good(*value));
+    value.ok_or_else(|| format!("allowed {allowed}"))
+}
+
+fn effect(text: &str) -> Result<f64, String> {
+    number(text, "not 0, and baseline + effect in 0..=1", |x| x != 0.0 && x.abs() <= 1.0)
+}
+
+fn power(text: &str) -> Result<f64, String> {
+    number(text, "at least 0.1, at most 0.999", |x| (0.1..=0.999).contains(&x))
+}
+
+fn width(text: &str) -> Result<f64, String> {
+    number(text, "above 0, below 2", |x| x > 0.0 && x < 2.0)
+}
+
+fn better(text: &str) -> Result<f64, String> {
+    number(text, "at least 0.5, below 1", |x| (0.5..1.0).contains(&x))
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    number(text, "above 0", |x| x > 0.0)
+}
+
+fn target() -> impl TypedValueParser<Value = Target> {
+    named([Target::Feature, Target::Overall], |target| match target {
+        Target::Feature => "feature",
+        Target::Overall => "overall",
+    })
+}
+
+fn board() -> impl TypedValueParser<Value = Board> {
+    named(Board::ALL, Board::name)
+}
+
+fn design() -> impl TypedValueParser<Value = Design> {
+    named([Design::Interim, Design::Uniform], Design::name)
+}
+
+/// A bar on standard error with the time left of the simulations begun so far.
+struct Bar(ProgressBar);
+
+impl Bar {
+    fn new() -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let style = "{bar:40} {human_pos} of {human_len} patients so far, {per_sec}, {eta} left";
+        let style =
+            ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
+        Self(ProgressBar::new(0).with_style(style))
+    }
+}
+
+impl Meter for Bar {
+    fn begin(&self, patients: u64) {
+        self.0.inc_length(patients);
+    }
+
+    fn done(&self, patients: u64) {
+        self.0.inc(patients);
+    }
+}
+
+impl PlannerArgs {
+    /// Patients who wait at a time, as a delay.
+    fn delay(&self) -> Result<Delay, CliError> {
+        let (Some(due), Some(per_day)) = (&self.follow_up, self.per_day) else {
+            return Ok(self.delay);
+        };
+        let patients = (f64::from(per_day) * due.days()).ceil() as u32;
+        // More than a simulation can hold fits no board either.
+        Ok(Delay::fixed(patients))
+    }
+
+    fn check(&self) -> Result<(), CliError> {
+        let effect = self.effect.unwrap_or(0.0);
+        if !(0.0..=1.0).contains(&(self.baseline + effect)) {
+            return Err(CliError::usage(format!(
+                "effect={effect} allowed not 0, and baseline + effect in 0..=1"
+            )));
+        }
+        let missing: Vec<&str> = [
+            (self.patients.is_none(), "--patients"),
+            (self.effect.is_none(), "--effect"),
+            (self.epsilon.is_none(), "--epsilon"),
+        ]
+        .into_iter()
+        .filter_map(|(missing, name)| missing.then_some(name))
+        .collect();
+        let wish = self.wish();
+        if missing.len() > 1 {
+            return Err(CliError::usage(format!(
+                "{} are not given: one of them can be found, not several",
+                missing.join(" and ")
+            )));
+        }
+        if !wish.measures() && !wish.cares() && !missing.is_empty() {
+            return Err(CliError::usage(format!(
+                "{} is to be found: say what is wanted, with --power, --width, --better or --regret",
+                missing.join("")
+            )));
+        }
+        if self.effect.is_none() && wish.power.is_none() {
+            return Err(CliError::usage("--effect is to be found: --power says for which power"));
+        }
+        Ok(())
+    }
+
+    fn wish(&self) -> Wish {
+        Wish {
+            power: self.power,
+            width: self.width,
+            better: self.better,
+            regret: self.regret,
+            target: self.of,
+        }
+    }
+
+    fn base(&self, delay: Delay) -> Result<Scenario, SimulateError> {
+        let least = 2 * u32::from(self.features);
+        let plan = Plan::new(Parameters {
+            design: self.design,
+            features: self.features,
+            patients: self.patients.unwrap_or(least),
+            scale: self.scale,
+            alpha: self.alpha.unwrap_or(Ratio::QUARTER),
+            epsilon: self.epsilon.unwrap_or(Ratio::ONE),
+            beta: self.beta,
+            reports: self.reports,
+            close: Close::Custodian,
+            kits: 0,
+        })?;
+        let effect = self.effect.unwrap_or(0.0);
+        let instance = Instance::with_effect(self.features, self.baseline, effect);
+        let mut base = Scenario::new(plan, instance, 1, self.seed);
+        base.world.arrivals = self.arrivals.clone();
+        base.world.delay = delay;
+        base.world.lost = self.lost;
+        base.boundary = self.boundary;
+        base.check().map(|()| base)
+    }
+
+    fn words(&self, effect: f64) -> Words {
+        let more = self.boundary.map_or(String::new(), |kind| {
+            format!("\n[boundary]\nkind = \"{}\"\neffect = {effect}\n", kind.name())
+        });
+        Words {
+            title: self.title.clone(),
+            arms: self.arms.clone(),
+            features: self.names.clone(),
+            question: self.question.clone(),
+            more,
+        }
+    }
+}
+
+/// Finds a plan and writes its trial file.
+///
+/// # Errors
+/// A value that is not allowed, a file that exists or cannot be written, a plan that is refused.
+pub fn plan(args: &PlannerArgs) -> Result<(), CliError> {
+    args.check()?;
+    // Before the simulations, which take their time.
+    for out in [&args.out, &args.dossier].into_iter().flatten() {
+        check_file(out, args.force).map_err(|error| CliError::file(out, &error))?;
+    }
+    let delay = args.delay()?;
+    if let Some(why) = args.board.refusal(delay.to) {
+        return Err(CliError::refused(format!("don't: {why}")));
+    }
+    let base = args.base(delay)?;
+    let name = "TRIAL.toml";
+    args.words(args.effect.unwrap_or(0.1)).trial_file(name, &base.plan)?;
+    let given = Given {
+        patients: args.patients,
+        effect: args.effect,
+        epsilon: args.epsilon,
+        alpha: args.alpha,
+    };
+    let bar = Bar::new();
+    let question =
+        Question { base, baseline: args.baseline, given, wish: args.wish(), meter: &bar };
+    let found = question.solve()?;
+    let Some(found) = found else {
+        return Err(CliError::refused(out_of_reach(&question)?));
+    };
+    if let Some(why) = refusal(&question, &found)? {
+        return Err(CliError::refused(why));
+    }
+    let comparison = compare(&question, &found)?;
+    let mut text = describe(&question, &found, &comparison)?;
+    let scenario = question.scenario(&found.choice, equipoise_study::planner::search::Effort::Fine);
+    let file = args.words(found.choice.effect).trial_file(name, &scenario?.plan)?;
+    if let Some(path) = &args.dossier {
+        let words = dossier::Words {
+            title: args.title.clone(),
+            arms: [0, 1].map(|arm| args.arms.get(arm).cloned().unwrap_or_default()),
+            question: args.question.clone(),
+            board: args.board.to_string(),
+            command: command_line(),
+            trial_file: file.clone(),
+        };
+        let study = dossier::study(&question, &found)?;
+        let page = Dossier {
+            question: &question,
+            found: &found,
+            comparison: &comparison,
+            study: &study,
+            words: &words,
+        };
+        let page = page.html()?;
+        write_file(path, page, args.force).map_err(|error| CliError::file(path, &error))?;
+        text += &format!("\nThe dossier is in {path}.\n");
+    }
+    bar.0.finish_and_clear();
+    match &args.out {
+        Some(out) => {
+            write_file(out, &file, args.force).map_err(|error| CliError::file(out, &error))?;
+            text += &format!("\nWritten to {out}.\n");
+        }
+        None => text += &format!("\nThe trial file (--out writes it):\n\n{file}"),
+    }
+    say(&text);
+    Ok(())
+}
+
+/// The command as it was given, with quotes where a shell needs them.
+fn command_line() -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,+".contains(c);
+    let quoted = |word: String| {
+        if word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    };
+    let words = std::env::args().skip(1).map(quoted);
+    core::iter::once("equipoise".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,83 @@
+//! `equipoise report`.
+
+use std::path::PathBuf;
+
+use super::error::CliError;
+use super::session::{OutputArgs, PortArgs, TrialArgs};
+use super::values::{format, simultaneous};
+use equipoise::wire::FileDigest;
+use equipoise_study::boundaries::adjusted::Simultaneous;
+use equipoise_ward::bedside::failure;
+use equipoise_ward::records::keys::KeyFile;
+use equipoise_ward::records::report::{self, Effects, Format};
+use equipoise_ward::records::tie::same_file;
+
+/// `equipoise report`
+#[derive(Debug, clap::Args)]
+pub struct ReportArgs {
+    /// How to write it
+    #[arg(long, default_value = "table", value_parser = format())]
+    pub format: Format,
+    /// Check the MAC; needs the key and the trial file
+    #[arg(long, requires = "key_file")]
+    verify: bool,
+    /// The custodian's key, for --verify
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Also intervals that are valid in all features together: bonferroni or holm
+    #[arg(long, value_name = "METHOD", value_parser = simultaneous())]
+    simultaneous: Option<Simultaneous>,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    trial: TrialArgs,
+    #[command(flatten)]
+    device: PortArgs,
+}
+
+/// Prints the estimates.
+///
+/// # Errors
+/// No report yet, a wrong MAC, a file that exists, or no device.
+pub fn report(args: &ReportArgs) -> Result<(), CliError> {
+    let mut client = args.device.client();
+    let trial = match args.trial.read_for(&mut client) {
+        Ok(trial) => Some(trial),
+        // Without a trial file features go by their numbers. One that was named must be good.
+        Err(_) if args.trial.trial.is_none() && !args.verify => None,
+        Err(error) => return Err(error),
+    };
+    let key = args.key_file.as_deref().filter(|_| args.verify).map(KeyFile::read).transpose()?;
+    let report = client.report().map_err(failure)?;
+    let status = client.status().map_err(failure)?;
+    if report.trial != status.name.id {
+        return Err(CliError::refused(format!(
+            "the report is of trial {}, the device holds trial {}: do not trust it",
+            report.trial, status.name.id
+        )));
+    }
+    // Names of another trial file would be worse than none.
+    let trial = match trial.map(|trial| same_file(&trial, &status).map(|()| trial)).transpose() {
+        Err(error) if args.trial.trial.is_some() || args.verify => return Err(error.into()),
+        other => other.ok().flatten(),
+    };
+    let verified = key
+        .zip(trial.as_ref())
+        .map(|(key, trial)| key.signed(&trial.plan, FileDigest(trial.digest()), &report));
+    // In a blinded trial arms are named to the custodian alone.
+    let trial = trial.map(|mut trial| {
+        if trial.kits.is_some() && verified != Some(true) {
+            trial.arms = ["arm 0", "arm 1"].map(str::to_owned);
+        }
+        trial
+    });
+    let effects = Effects::new(&report, &status, trial.as_ref()).adjust(args.simultaneous);
+    let text = report::write(args.format, &effects, &report, trial.as_ref(), verified);
+    args.output.write(&text)?;
+    if verified == Some(false) {
+        return Err(CliError::refused(
+            "the MAC of the report is wrong: another key, another plan, or changed rows",
+        ));
+    }
+    Ok(())
+}

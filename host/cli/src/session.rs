@@ -1,0 +1,213 @@
+//! Arguments that several commands share: device, trial file, log, operator, patient, output.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::error::CliError;
+use equipoise_study::output::{say, write_file};
+use equipoise_ward::bedside::{Bedside, MAX_OPERATOR};
+use equipoise_ward::line::client::Client;
+use equipoise_ward::line::link::Port;
+use equipoise_ward::records::place;
+use equipoise_ward::records::register::Register;
+use equipoise_ward::records::text;
+use equipoise_ward::records::trial_file::TrialFile;
+
+/// Which device.
+#[derive(Clone, Debug, clap::Args)]
+pub struct PortArgs {
+    /// Serial port, pseudo-terminal or unix socket of the device; `auto` tries the serial ports
+    #[arg(long, value_name = "PATH|auto", default_value = "auto")]
+    pub port: Port,
+}
+
+impl PortArgs {
+    /// A client that has not opened its line yet.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        Client::on(self.port.clone())
+    }
+}
+
+/// Where a command writes its output.
+#[derive(Debug, clap::Args)]
+pub struct OutputArgs {
+    /// File to write; by default standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Overwrite the file if it exists
+    #[arg(long, requires = "output")]
+    pub force: bool,
+}
+
+impl OutputArgs {
+    /// Writes it there.
+    ///
+    /// # Errors
+    /// The file exists, or cannot be written.
+    pub fn write(&self, text: &str) -> Result<(), CliError> {
+        let Some(path) = &self.output else {
+            say(text);
+            return Ok(());
+        };
+        write_file(path, text, self.force).map_err(|error| CliError::file(path, &error))
+    }
+}
+
+/// Which trial file, for names.
+#[derive(Clone, Debug, clap::Args)]
+pub struct TrialArgs {
+    /// Trial file; by default the one last provisioned from this machine
+    #[arg(long, value_name = "FILE")]
+    pub trial: Option<PathBuf>,
+}
+
+impl TrialArgs {
+    /// The trial file named, or the one last provisioned.
+    ///
+    /// # Errors
+    /// There is none, or it is not valid.
+    pub fn read(&self) -> Result<TrialFile, CliError> {
+        if let Some(path) = &self.trial {
+            return Ok(TrialFile::read(path)?);
+        }
+        let path = place::trial()?;
+        if path.exists() {
+            return Ok(TrialFile::read(&path)?);
+        }
+        Err(CliError::usage(
+            "no trial was provisioned from this machine: name its file with --trial",
+        ))
+    }
+
+    /// The same, but by default the copy of the trial file that the device was provisioned with.
+    ///
+    /// # Errors
+    /// There is none, or it is not valid.
+    pub fn read_for(&self, client: &mut Client) -> Result<TrialFile, CliError> {
+        let named = self.trial.is_some();
+        let digest = if named { None } else { client.connect().ok().and_then(|hello| hello.trial) };
+        let copy =
+            digest.and_then(|name| place::trial_copy(name.file).ok()).filter(|copy| copy.exists());
+        copy.map_or_else(|| self.read(), |copy| Ok(TrialFile::read(&copy)?))
+    }
+}
+
+/// Who works at the terminal.
+#[derive(Clone, Debug, clap::Args)]
+pub struct OperatorArgs {
+    /// Who works at the terminal, for the log; by default the user's name
+    #[arg(long, value_name = "NAME", value_parser = operator)]
+    operator: Option<String>,
+}
+
+impl OperatorArgs {
+    /// The operator named, or the user.
+    ///
+    /// # Errors
+    /// The user's name has characters that are not allowed.
+    pub fn name(&self) -> Result<String, CliError> {
+        self.operator
+            .clone()
+            .map_or_else(|| operator(&place::operator()).map_err(CliError::usage), Ok)
+    }
+}
+
+fn operator(name: &str) -> Result<String, String> {
+    text::check("operator", name, MAX_OPERATOR).map(|()| name.trim().to_owned())
+}
+
+/// Which device, trial, log and operator.
+#[derive(Clone, Debug, clap::Args)]
+pub struct SessionArgs {
+    #[command(flatten)]
+    device: PortArgs,
+    /// Which trial file.
+    #[command(flatten)]
+    pub trial: TrialArgs,
+    /// Log of this terminal; by default one for the trial in the data folder
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// Tie a log of an earlier version, which names no trial, to the trial on the device
+    #[arg(long)]
+    tie_log: bool,
+    #[command(flatten)]
+    operator: OperatorArgs,
+}
+
+impl SessionArgs {
+    /// The operator named, or the user.
+    ///
+    /// # Errors
+    /// The user's name has characters that are not allowed.
+    pub fn operator(&self) -> Result<String, CliError> {
+        self.operator.name()
+    }
+
+    /// Opens the log.
+    ///
+    /// # Errors
+    /// The trial file or the log cannot be used.
+    pub fn open(&self) -> Result<Bedside, CliError> {
+        let mut client = self.device.client();
+        let trial = self.trial.read_for(&mut client)?;
+        let log = self.log.clone().map_or_else(|| place::log(&trial), Ok)?;
+        let mut bedside = Bedside::open(client, trial, &log, &self.operator.name()?)?;
+        if bedside.is_untied() && (self.tie_log || confirmed(&bedside.tie_question()?)?) {
+            bedside.tie()?;
+        }
+        Ok(bedside)
+    }
+}
+
+/// Asks a person at a terminal; a script is not asked, and nothing is confirmed.
+fn confirmed(question: &str) -> Result<bool, CliError> {
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Ok(false);
+    }
+    eprint!("{}\nType yes to go on: ", text::escaped(question));
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .map_err(|error| CliError::usage(format!("standard input: {error}")))?;
+    Ok(answer.trim() == "yes")
+}
+
+/// How a command names a patient: by code, or by `#` and the number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PatientName {
+    /// The ward's code.
+    Code(String),
+    /// The device's number.
+    Number(u32),
+}
+
+impl FromStr for PatientName {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let Some(digits) = text.strip_prefix('#') else {
+            return Ok(Self::Code(text.trim().to_owned()));
+        };
+        let number = digits.parse().ok().filter(|number| *number > 0).map(Self::Number);
+        number
+            .ok_or_else(|| format!("{text:?} is no patient number, allowed # and a number from 1"))
+    }
+}
+
+impl PatientName {
+    /// The patient's number.
+    ///
+    /// # Errors
+    /// The log does not know the code.
+    pub fn number(&self, register: &Register) -> Result<u32, CliError> {
+        match self {
+            Self::Number(number) => Ok(*number),
+            Self::Code(code) => register.number(code).ok_or_else(|| {
+                CliError::refused(format!(
+                    "the log has no patient {code:?}; `#` and a number names a patient without it"
+                ))
+            }),
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Intervals that stay valid over several reports and over several features.
+//!
+//! * **Over reports**: the trial file names a boundary. At look k the repeated interval is the
+//!   estimate +- c_k standard errors, with the information fraction of a look its planned count
+//!   over the horizon. `interim` weighs early windows more, so its true fractions are larger and
+//!   its looks more alike than that: the intervals are on the safe side. **Efficacy**: the repeated
+//!   interval excludes 0. **Futility**: it excludes the planned effect on the side of 0; the trial
+//!   may go on all the same, as no critical value counts on its stopping (non-binding).
+//! * **Over features**, on request: Bonferroni divides the level by the number of features. Holm
+//!   steps down: features are tested from the largest |z| on, at level a/M, a/(M-1) and so on,
+//!   until one is not rejected. The intervals are Bonferroni's; that of a rejected feature ends at
+//!   0 if it would go beyond. So more features can be found to differ from 0, with the same
+//!   probability of any false finding, and the intervals hold all effects together as Bonferroni's
+//!   do.
+//!
+//! Everything is computed from what the device reports already (estimate, standard error, public
+//! counts): the device sends nothing more, and privacy is not touched.
+
+use super::Kind;
+use crate::normal::probit;
+use equipoise::design::schedule::next_look;
+use equipoise::plan::Plan;
+
+/// The two-sided level of all intervals together.
+pub(super) const LEVEL: f64 = 0.05;
+
+/// What the trial file says about several reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Boundary {
+    /// The kind.
+    pub kind: Kind,
+    /// The planned effect, in millionths, for the futility boundary.
+    pub effect: Option<i32>,
+}
+
+/// `[boundary]` of a trial file.
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawBoundary {
+    kind: String,
+    effect: Option<f64>,
+}
+
+impl TryFrom<RawBoundary> for Boundary {
+    type Error = String;
+
+    fn try_from(raw: RawBoundary) -> Result<Self, String> {
+        let kind = Kind::parse(&raw.kind).ok_or_else(|| {
+            let allowed = Kind::ALL.map(Kind::name).join(" ");
+            format!("boundary.kind = {:?}, allowed {allowed}", raw.kind)
+        })?;
+        let millionths = |effect: f64| {
+            let good = effect != 0.0 && (-1.0..=1.0).contains(&effect);
+            let error = || format!("boundary.effect = {effect}, allowed -1..=1, not 0");
+            good.then(|| (effect * 1e6).round() as i32).ok_or_else(error)
+        };
+        Ok(Self { kind, effect: raw.effect.map(millionths).transpose()? })
+    }
+}
+
+impl Boundary {
+    /// The lines of a trial file's canonical form.
+    #[must_use]
+    pub fn canonical(&self) -> String {
+        let effect = self.effect.map_or(String::new(), |effect| format!(" {effect}"));
+        format!("boundary {}{effect}\n", self.kind.name())
+    }
+}
+
+/// An adjustment over features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Simultaneous {
+    /// Every feature at level a/M.
+    Bonferroni,
+    /// Step by step.
+    Holm,
+}
+
+impl Simultaneous {
+    /// The name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bonferroni => "bonferroni",
+            Self::Holm => "holm",
+        }
+    }
+}
+
+/// Looks of a trial that a report was due at, up to now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Looks {
+    /// Their information fractions.
+    pub fractions: Vec<f64>,
+    /// Whether the last one is the close.
+    pub closed: bool,
+    /// Planned reports, and the close.
+    pub planned: usize,
+}
+
+impl Looks {
+    /// The looks of a plan after `looks` public looks, or after a close at `resolved` patients.
+    #[must_use]
+    pub fn new(plan: &Plan, looks: u32, closed: Option<u32>) -> Self {
+        let counts: Vec<u32> = (0..).map_while(|done| next_look(plan, done)).collect();
+        let reports: Vec<u32> = counts.iter().copied().filter(|at| *at > plan.half()).collect();
+        let done: Vec<u32> = match closed {
+            // The close takes the place of reports that it came before.
+            Some(at) => reports.iter().copied().filter(|count| *count < at).chain([at]).collect(),
+            None => {
+                let until = counts.iter().take(looks as usize).copied().max().unwrap_or(0);
+                reports.iter().copied().filter(|count| *count <= until).collect()
+            }
+        };
+        let fraction = |count: u32| f64::from(count) / f64::from(plan.patients());
+        Self {
+            fractions: done.into_iter().map(fraction).collect(),
+            closed: closed.is_some(),
+            planned: reports.len() + 1,
+        }
+    }
+}
+
+/// An estimate to be adjusted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect {
+    /// Its name in the report.
+    pub name: String,
+    /// Whether it is that of a feature; the others take no part in an adjustment over features.
+    pub of_feature: bool,
+    /// Arm 1 minus arm 0.
+    pub estimate: f64,
+    /// Its standard error.
+    pub error: f64,
+}
+
+/// An adjusted interval and what it says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdjustedRow {
+    /// The name of the estimate.
+    pub name: String,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Which boundary is crossed, or whether 0 is excluded.
+    pub says: &'static str,
+}
+
+/// Adjusted intervals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adjusted {
+    /// What they are valid for, in words.
+    pub method: String,
+    /// One an estimate.
+    pub rows: Vec<AdjustedRow>,
+}
+
+/// Adjusts estimates for the looks of a trial, for its features, or for both. None if nothing asks
+/// for it.
+#[must_use]
+pub fn adjust(
+    effects: &[Effect],
+    boundary: Option<(Boundary, &Looks)>,
+    simultaneous: Option<Simultaneous>,
+) -> Option<Adjusted> {
+    if boundary.is_none() && simultaneous.is_none() {
+        return None;
+    }
+    let critical = |level: f64| match boundary {
+        None => probit(1.0 - level / 2.0),
+        Some((boundary, looks)) => {
+            let values = boundary.kind.critical(level, &looks.fractions, looks.closed);
+            values.last().copied().unwrap_or(f64::INFINITY)
+        }
+    };
+    let features: Vec<&Effect> = effects.iter().filter(|effect| effect.of_feature).collect();
+    let values = match simultaneous {
+        None => vec![(critical(LEVEL), false); features.len()],
+        Some(Simultaneous::Bonferroni) => {
+            vec![(critical(LEVEL / features.len().max(1) as f64), false); features.len()]
+        }
+        Some(Simultaneous::Holm) => holm(&features, critical),
+    };
+    let single = critical(LEVEL);
+    let mut values = values.into_iter();
+    let mut rows = Vec::new();
+    for effect in effects {
+        let (c, rejected) = match effect.of_feature {
+            true => values.next().unwrap_or((single, false)),
+            // Without a boundary the interval of the report stands.
+            false if boundary.is_none() => continue,
+            false => (single, false),
+        };
+        rows.push(row(effect, c, rejected, boundary));
+    }
+    let mut method = Vec::new();
+    if let Some((Boundary { kind, .. }, looks)) = boundary {
+        let (place, of) = (looks.fractions.len(), looks.planned);
+        let name = kind.name();
+        method.push(format!("valid at all {of} reports together ({name}, this is number {place})"));
+    }
+    if let Some(simultaneous) = simultaneous {
+        let (name, count) = (simultaneous.name(), features.len());
+        method.push(format!("valid in all {count} features together ({name})"));
+    }
+    Some(Adjusted { method: method.join(", "), rows })
+}
+
+/// The critical value of every feature by Holm's procedure, and whether it is rejected.
+fn holm(features: &[&Effect], critical: impl Fn(f64) -> f64) -> Vec<(f64, bool)> {
+    let count = features.len();
+    let z = |place: usize| features[place].estimate.abs() / features[place].error;
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by(|a, b| z(*b).total_cmp(&z(*a)));
+    let at = |left: usize| critical(LEVEL / left.max(1) as f64);
+    let rejected =
+        order.iter().enumerate().take_while(|(rank, place)| z(**place) > at(count - rank)).count();
+    let mut values = vec![(at(count), false); count];
+    for place in order.into_iter().take(rejected) {
+        values[place].1 = true;
+    }
+    values
+}
+
+fn row(
+    effect: &Effect,
+    c: f64,
+    rejected: bool,
+    boundary: Option<(Boundary, &Looks)>,
+) -> AdjustedRow {
+    let Effect { name, estimate, error, .. } = effect;
+    let (mut low, mut high) = (estimate - c * error, estimate + c * error);
+    if rejected {
+        (low, high) = if *estimate > 0.0 { (low.max(0.0), high) } else { (low, high.min(0.0)) };
+    }
+    let (low, high) = (low.max(-1.0), high.min(1.0));
+    let excludes = rejected || low > 0.0 || high < 0.0;
+    let says = match boundary {
+        None if excludes => "excludes 0",
+        None => "holds 0",
+        Some(_) if excludes => "EFFICACY boundary crossed",
+        Some((Boundary { effect, .. }, looks)) => {
+            let planned = effect.map_or(0.0, |effect| f64::from(effect) / 1e6);
+            let futile = planned > 0.0 && high < planned || planned < 0.0 && low > planned;
+            match (futile, looks.closed) {
+                (true, _) => "futility boundary crossed",
+                (false, true) => "no boundary crossed",
+                (false, false) => "no boundary crossed: go on",
+            }
+        }
+    };
+    AdjustedRow { name: name.clone(), low, high, says }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn effects(list: &[f64]) -> Vec<Effect> {
+        let effect = |estimate: &f64| Effect {
+            name: estimate.to_string(),
+            of_feature: true,
+            estimate: *estimate,
+            error: 0.1,
+        };
+        list.iter().map(effect).collect()
+    }
+
+    /// Holm by hand: z = 3, 2.3, 1 against the quantiles of 0.05/3, 0.05/2 and 0.05.
+    #[test]
+    fn holm_steps_down() {
+        let found = adjust(&effects(&[0.1, 0.3, -0.23]), None, Some(Simultaneous::Holm)).unwrap();
+        let says: Vec<&str> = found.rows.iter().map(|row| row.says).collect();
+        assert_eq!(says, ["holds 0", "excludes 0", "excludes 0"]);
+        let third = probit(1.0 - 0.05 / 6.0);
+        assert!((found.rows[0].low - (0.1 - third * 0.1)).abs() < 1e-9, "{found:?}");
+        // z = 2.3 is rejected at its step and not by Bonferroni: its interval ends at 0.
+        assert_eq!(found.rows[2].high, 0.0);
+        let plain = adjust(&effects(&[0.1, 0.3, -0.23]), None, Some(Simultaneous::Bonferroni));
+        assert_eq!(plain.unwrap().rows[2].says, "holds 0");
+        let up = adjust(&effects(&[0.1, 0.3, 0.23]), None, Some(Simultaneous::Holm)).unwrap();
+        assert_eq!(up.rows[2].low, 0.0);
+        assert_eq!(adjust(&effects(&[0.1]), None, None), None);
+    }
+
+    #[test]
+    fn looks_of_a_plan() {
+        let plan = Plan::parse("features=4 patients=4000 epsilon=1 reports=3").unwrap();
+        let early = (0..).map_while(|done| next_look(&plan, done)).filter(|at| *at <= 2000).count();
+        let two = Looks::new(&plan, early as u32 + 2, None);
+        assert_eq!((two.fractions, two.planned), (vec![0.625, 0.75], 4));
+        assert_eq!(Looks::new(&plan, 0, Some(4000)).fractions, [0.625, 0.75, 0.875, 1.0]);
+        // A close at the count of a report takes its place.
+        assert_eq!(Looks::new(&plan, 0, Some(2500)).fractions, [0.625]);
+        assert_eq!(Looks::new(&plan, 0, Some(2600)).fractions, [0.625, 0.65]);
+        assert_eq!(Looks::new(&plan, 0, Some(1000)).fractions, [0.25]);
+    }
+
+    #[test]
+    fn boundaries_are_named_when_crossed() {
+        let looks = Looks { fractions: vec![0.625], closed: false, planned: 4 };
+        let boundary = Boundary { kind: Kind::OBrienFleming, effect: Some(300_000) };
+        let found = adjust(&effects(&[0.4, 0.02, -0.05]), Some((boundary, &looks)), None).unwrap();
+        let says: Vec<&str> = found.rows.iter().map(|row| row.says).collect();
+        assert_eq!(says[0], "EFFICACY boundary crossed");
+        assert_eq!(says[1..], ["futility boundary crossed"; 2]);
+        let open = Boundary { effect: None, ..boundary };
+        let found = adjust(&effects(&[0.02]), Some((open, &looks)), None).unwrap();
+        assert_eq!(found.rows[0].says, "no boundary crossed: go on");
+        assert!(found.method.contains("all 4 reports"), "{}", found.method);
+    }
+
+    /// An interval that holds the planned effect is not futile, on either side of 0; one that ends
+    /// before it is.
+    #[test]
+    fn futility_is_on_the_side_of_0() {
+        let looks = Looks { fractions: vec![0.625], closed: false, planned: 4 };
+        let says = |planned: i32, estimate: f64| {
+            let boundary = Boundary { kind: Kind::OBrienFleming, effect: Some(planned) };
+            let found = adjust(&effects(&[estimate]), Some((boundary, &looks)), None).unwrap();
+            found.rows[0].says
+        };
+        assert_eq!(says(300_000, 0.2), "no boundary crossed: go on");
+        assert_eq!(says(-300_000, -0.2), "no boundary crossed: go on");
+        assert_eq!(says(-300_000, 0.05), "futility boundary crossed");
+    }
+
+    #[test]
+    fn boundaries_of_a_file_are_checked() {
+        let read = |kind: &str, effect| {
+            Boundary::try_from(RawBoundary { kind: kind.into(), effect: Some(effect) })
+        };
+        assert_eq!(read("pocock", -0.25).map(|found| found.effect), Ok(Some(-250_000)));
+        assert!(read("pocock", 0.0).unwrap_err().contains("effect = 0, allowed -1..=1, not 0"));
+        assert!(read("pocock", 1.5).is_err() && read("x", 0.1).is_err());
+    }
+}

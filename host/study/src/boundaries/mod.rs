@@ -1,0 +1,175 @@
+//! Group-sequential boundaries: critical values that are valid at all looks together.
+//!
+//! The estimate of `interim` and `uniform` is an inverse-normal combination, so its statistics at
+//! the reports and at the close have independent increments, and the theory of group-sequential
+//! trials applies as it is. At information fractions t_1 < .. < t_K the probability that any |Z_k|
+//! exceeds its critical value c_k is found by recursive numerical integration (Armitage, McPherson
+//! and Rowe 1969): the density of the score at look k on the region where the trial has gone on,
+//! by Simpson's rule, and from it the next one's.
+//!
+//! * **Lan-DeMets spending** ([`Kind::critical`]): of the level a, f(t_k) - f(t_(k-1)) is spent at
+//!   look k. O'Brien-Fleming-like: f(t) = 4 (1 - N(q / sqrt t)) with q the 1 - a/4 quantile;
+//!   Pocock-like: f(t) = a ln(1 + (e-1) t).
+//! * **Classical constants** ([`Kind::constant`]) for equally spaced looks: c_k = C (Pocock) and
+//!   c_k = C sqrt(K/k) (O'Brien-Fleming), as in the published tables.
+//!
+//! A repeated confidence interval is the estimate +- c_k standard errors. All of them together hold
+//! the effect with probability 95 % at least, whatever is decided on seeing them.
+
+pub mod adjusted;
+mod integral;
+
+use crate::normal::{normal, probit};
+use equipoise::plan::Plan;
+use integral::Walk;
+
+/// A kind of boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Spends little at first: the last critical value is close to that of a single look.
+    OBrienFleming,
+    /// Spends nearly evenly: about the same critical value at every look.
+    Pocock,
+}
+
+impl Kind {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::OBrienFleming, Self::Pocock];
+
+    /// The name in trial files and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OBrienFleming => "obrien-fleming",
+            Self::Pocock => "pocock",
+        }
+    }
+
+    /// The kind of a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// What may be spent up to information fraction `t` of the two-sided level `level`.
+    #[must_use]
+    pub fn spent(self, level: f64, t: f64) -> f64 {
+        if t >= 1.0 {
+            return level;
+        }
+        match self {
+            Self::OBrienFleming => 4.0 * normal(probit(level / 4.0) / t.sqrt()),
+            Self::Pocock => level * (1.0 + (std::f64::consts::E - 1.0) * t).ln(),
+        }
+    }
+
+    /// The critical values at these information fractions, by spending the two-sided `level`; the
+    /// last look of a closed trial spends all that is left, wherever it falls.
+    #[must_use]
+    pub fn critical(self, level: f64, fractions: &[f64], closed: bool) -> Vec<f64> {
+        let mut walk = Walk::new();
+        let (mut before, mut values) = (0.0, Vec::new());
+        for (k, t) in fractions.iter().enumerate() {
+            let last = closed && k + 1 == fractions.len();
+            let spent = if last { level } else { self.spent(level, *t) };
+            let value = solve(|c| walk.exit(*t, c) - (spent - before));
+            walk.step(*t, value);
+            before = spent;
+            values.push(value);
+        }
+        values
+    }
+
+    /// The critical values of a plan's reports and its close, at the level of 5 %.
+    #[must_use]
+    pub fn of_plan(self, plan: &Plan) -> Vec<f64> {
+        let looks = adjusted::Looks::new(plan, 0, Some(plan.patients()));
+        self.critical(adjusted::LEVEL, &looks.fractions, true)
+    }
+
+    /// The constant C of the classical boundary with `looks` equally spaced looks.
+    #[must_use]
+    pub fn constant(self, level: f64, looks: u32) -> f64 {
+        let all = f64::from(looks);
+        solve(|c| {
+            let mut walk = Walk::new();
+            let crossed = (1..=looks).map(|k| {
+                let t = f64::from(k) / all;
+                let value = match self {
+                    Self::Pocock => c,
+                    Self::OBrienFleming => c / t.sqrt(),
+                };
+                let exit = walk.exit(t, value);
+                walk.step(t, value);
+                exit
+            });
+            crossed.sum::<f64>() - level
+        })
+    }
+}
+
+/// Largest critical value: beyond it nothing can be spent.
+const MOST: f64 = 10.0;
+
+/// Where a falling function is 0, by halving.
+fn solve(f: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.0, MOST);
+    for _ in 0..50 {
+        let middle = f64::midpoint(low, high);
+        if f(middle) > 0.0 { low = middle } else { high = middle }
+    }
+    f64::midpoint(low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tables of Pocock (1977) and of O'Brien and Fleming (1979), 5 % two-sided, as in Jennison
+    /// and Turnbull (2000), tables 2.1 and 2.3.
+    #[test]
+    fn published_constants_to_three_decimals() {
+        let pocock = [2.178, 2.289, 2.361, 2.413, 2.453, 2.485, 2.512];
+        let fleming = [1.977, 2.004, 2.024, 2.040, 2.053, 2.063, 2.072];
+        for (looks, (p, f)) in (2..=8).zip(pocock.into_iter().zip(fleming)) {
+            for (kind, published) in [(Kind::Pocock, p), (Kind::OBrienFleming, f)] {
+                let found = kind.constant(0.05, looks);
+                assert!((found - published).abs() < 0.0005 + 1e-9, "{kind:?} {looks}: {found}");
+            }
+        }
+    }
+
+    /// Spending boundaries at five equally spaced looks, as in Proschan, Lan and Wittes (2006) and
+    /// the R package ldbounds.
+    #[test]
+    fn spending_boundaries_of_five_looks() {
+        let fractions = [0.2, 0.4, 0.6, 0.8, 1.0];
+        let fleming = Kind::OBrienFleming.critical(0.05, &fractions, true);
+        for (found, published) in fleming.iter().zip([4.8769, 3.3569, 2.6803, 2.2898, 2.0310]) {
+            assert!((found - published).abs() < 0.0006, "{fleming:?}");
+        }
+        let pocock = Kind::Pocock.critical(0.05, &fractions, true);
+        for (found, published) in pocock.iter().zip([2.4380, 2.4268, 2.4101, 2.3966, 2.3859]) {
+            assert!((found - published).abs() < 0.0006, "{pocock:?}");
+        }
+        assert!((Kind::Pocock.critical(0.05, &[1.0], true)[0] - 1.959_964).abs() < 1e-5);
+    }
+
+    /// Uneven looks, one of them right before the end, spend no more and no less than the level.
+    #[test]
+    fn uneven_looks_spend_the_level() {
+        // The last is a trial closed before its end: it spends all that is left.
+        for (kind, fractions) in Kind::ALL.into_iter().flat_map(|kind| {
+            [&[0.5, 0.55, 0.9, 0.99, 1.0][..], &[0.6, 0.7]].map(|fractions| (kind, fractions))
+        }) {
+            let values = kind.critical(0.05, fractions, true);
+            let mut walk = Walk::new();
+            let mut total = 0.0;
+            for (t, c) in fractions.iter().zip(&values) {
+                total += walk.exit(*t, *c);
+                walk.step(*t, *c);
+            }
+            assert!((total - 0.05).abs() < 1e-6, "{kind:?} {total} {values:?}");
+        }
+    }
+}

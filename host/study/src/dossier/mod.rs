@@ -1,0 +1,57 @@
+//! One page for a protocol's appendix: the design in plain words, its operating characteristics,
+//! and how to find every number again.
+//!
+//! The page is a single HTML file without script that loads nothing; pictures are inline SVG. It
+//! prints on A4.
+
+mod html;
+mod page;
+mod results;
+mod study;
+
+use crate::planner::compare::Comparison;
+use crate::planner::{Candidate, Question};
+use crate::simulate::SimulateError;
+
+pub use study::{Study, study};
+
+/// The words of a trial that the page shows.
+#[derive(Clone, Debug)]
+pub struct Words {
+    /// Name of the trial.
+    pub title: String,
+    /// Names of the arms.
+    pub arms: [String; 2],
+    /// What is asked about a patient.
+    pub question: String,
+    /// The board it runs on.
+    pub board: String,
+    /// The command that made the page.
+    pub command: String,
+    /// The trial file.
+    pub trial_file: String,
+}
+
+/// What the page is made of.
+pub struct Dossier<'a> {
+    /// What was asked.
+    pub question: &'a Question<'a>,
+    /// What was found.
+    pub found: &'a Candidate,
+    /// Beside the fixed trials.
+    pub comparison: &'a Comparison,
+    /// Scenarios and curves.
+    pub study: &'a Study,
+    /// The words of the trial.
+    pub words: &'a Words,
+}
+
+impl Dossier<'_> {
+    /// The page.
+    ///
+    /// # Errors
+    /// A value out of its range.
+    pub fn html(&self) -> Result<String, SimulateError> {
+        page::write(self)
+    }
+}

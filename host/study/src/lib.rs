@@ -1,0 +1,22 @@
+//! Tools for statisticians, on the designs that the device ships: simulator, scenarios, planner,
+//! boundaries, pooling, charts and the dossier.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`simulate`], [`scenarios`], [`normality`], [`pareto`] | trials in great numbers, and tables of their figures |
+//! | [`planner`], [`dossier`] | sample sizes, and the document that a protocol cites |
+//! | [`boundaries`], [`pool`] | interim boundaries, and reports of several sites together |
+//! | [`chart`], [`output`], [`normal`], [`sample`] | pictures, files, the normal law, draws of the samplers |
+
+pub mod boundaries;
+pub mod chart;
+pub mod dossier;
+pub mod normal;
+pub mod normality;
+pub mod output;
+pub mod pareto;
+pub mod planner;
+pub mod pool;
+pub mod sample;
+pub mod scenarios;
+pub mod simulate;

@@ -1,0 +1,70 @@
+//! Standard output and files that a command writes.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes to standard output; a reader that went away is no error.
+pub fn say(text: &str) {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+const EXISTS: &str = "the file exists and is not overwritten; --force overwrites it";
+
+/// Finds out before long work whether [`write_file`] would refuse.
+///
+/// # Errors
+/// The file exists, and there is no `force`.
+pub fn check_file(path: impl AsRef<Path>, force: bool) -> io::Result<()> {
+    if !force && path.as_ref().symlink_metadata().is_ok() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, EXISTS));
+    }
+    Ok(())
+}
+
+/// Writes a file; one that exists is only overwritten with `force`.
+///
+/// # Errors
+/// The file exists, or cannot be written.
+pub fn write_file(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>, force: bool) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let options = options.write(true).truncate(force).create(force).create_new(!force);
+    let mut file = options.open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => io::Error::new(error.kind(), EXISTS),
+        _ => error,
+    })?;
+    file.write_all(bytes.as_ref())?;
+    file.sync_all()
+}
+
+/// A field of a CSV file, in quotes.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+/// A field of a CSV file, in quotes if it needs them.
+#[must_use]
+pub fn csv_field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { quoted(text) } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader of the file gets back what was written, whatever it holds.
+    #[test]
+    fn csv_fields_are_quoted_if_needed() {
+        for (text, field) in [
+            ("conse", "conse"),
+            ("", ""),
+            ("shares:1,2", "\"shares:1,2\""),
+            ("the \"late\" ones", "\"the \"\"late\"\" ones\""),
+            ("a\nb", "\"a\nb\""),
+        ] {
+            assert_eq!(csv_field(text), field);
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! From a patient's code and feature to the arm, in a blinded trial the kit, and later the outcome
+//! or the loss.
+//!
+//! How a patient is enrolled is in [`enrolment`], how a kit is replaced in [`replacement`].
+//!
+//! **Outcomes** are sent, never stored: the log learns that one was recorded. The device
+//! acknowledges a repeat like the first copy, so [`Bedside`] compares the public number of resolved
+//! patients before and after: if it did not grow, the device had an outcome or a loss on record
+//! already and nothing changed. Without an answer nothing is logged and the patient stays on the
+//! list; sending the outcome again is safe.
+
+mod enrolment;
+pub mod orders;
+pub mod page;
+mod replacement;
+pub mod screen;
+pub mod worker;
+
+use std::path::Path;
+
+use crate::failure::{Failure, in_words};
+use crate::line::client::{AskError, Client};
+use crate::records::log::{Entry, Event, Log, NoteKind};
+use crate::records::register::{Patient, Register};
+use crate::records::text;
+use crate::records::tie::{self, same_trial};
+use crate::records::trial_file::TrialFile;
+pub use enrolment::no_room;
+use equipoise::trial::Phase;
+use equipoise::wire::{Reply, Request, Status};
+
+/// Longest name of an operator.
+pub const MAX_OPERATOR: usize = 40;
+/// Longest note.
+pub const MAX_NOTE: usize = 200;
+
+/// An outcome or a loss that was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// The patient's number.
+    pub number: u32,
+    /// The patient's code, if this log has it.
+    pub code: Option<String>,
+    /// Whether the trial closed with it, because it was the last one.
+    pub closed: bool,
+}
+
+/// A device, a log and a trial's names.
+pub struct Bedside {
+    client: Client,
+    log: Log,
+    register: Register,
+    trial: TrialFile,
+}
+
+impl Bedside {
+    /// Opens the log and makes sure that it belongs to this trial.
+    ///
+    /// # Errors
+    /// The log is damaged, in use, or of another trial.
+    pub fn open(
+        client: Client,
+        trial: TrialFile,
+        log: &Path,
+        operator: &str,
+    ) -> Result<Self, Failure> {
+        let (log, entries) = Log::open(log, operator)?;
+        let register = Register::read(&entries);
+        same_trial(&register, &trial, log.path())?;
+        Ok(Self { client, log, register, trial })
+    }
+
+    /// Who is enrolled, who waits.
+    #[must_use]
+    pub const fn register(&self) -> &Register {
+        &self.register
+    }
+
+    /// The words of the trial.
+    #[must_use]
+    pub const fn trial(&self) -> &TrialFile {
+        &self.trial
+    }
+
+    /// The line to the device.
+    pub const fn client(&mut self) -> &mut Client {
+        &mut self.client
+    }
+
+    /// The log.
+    #[must_use]
+    pub const fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Writes one line to the log.
+    ///
+    /// # Errors
+    /// The disk refused.
+    pub fn note(&mut self, event: Event) -> Result<Entry, Failure> {
+        let entry = self.log.append(event)?;
+        self.register.apply(&entry);
+        Ok(entry)
+    }
+
+    /// Writes a note on a patient to the log. The device is not asked and nothing else changes.
+    ///
+    /// # Errors
+    /// A patient this log does not know, a text that is not allowed, or the disk refused.
+    pub fn write_note(&mut self, number: u32, kind: NoteKind, text: &str) -> Result<(), Failure> {
+        check_note(text).map_err(Failure::Usage)?;
+        let Some(code) = self.register.code(number).map(str::to_owned) else {
+            return Err(Failure::Refused(format!(
+                "the log has no patient number {number}; nothing was written"
+            )));
+        };
+        let text = text.trim().to_owned();
+        self.note(Event::Note { code, patient: number, kind, text }).map(drop)
+    }
+
+    /// A patient of this log by code.
+    ///
+    /// # Errors
+    /// The log does not know the code.
+    pub fn find(&self, code: &str) -> Result<Patient, Failure> {
+        let patient = self.register.number(code).and_then(|number| self.register.patient(number));
+        patient
+            .cloned()
+            .ok_or_else(|| Failure::Refused(format!("this log has no arm of a patient {code:?}")))
+    }
+
+    /// Another person works at the terminal from here on.
+    ///
+    /// # Errors
+    /// A name that is not allowed, or the disk refused.
+    pub fn switch_operator(&mut self, operator: &str) -> Result<(), Failure> {
+        text::check("operator", operator, MAX_OPERATOR).map_err(Failure::Usage)?;
+        self.begun()?;
+        let entry = self.log.switch_operator(operator.trim())?;
+        self.register.apply(&entry);
+        Ok(())
+    }
+
+    /// The public facts, if the device runs the trial of the trial file and of the log. A new log
+    /// begins here.
+    ///
+    /// # Errors
+    /// No device, no trial, another one, or a log of an earlier version that is not tied to a
+    /// device yet.
+    pub fn status(&mut self) -> Result<Status, Failure> {
+        let status = self.client.status().map_err(failure)?;
+        tie::same_file(&self.trial, &status)?;
+        match self.register.opened().map(|opened| opened.trial.clone()) {
+            None => {
+                let (title, plan) = (self.trial.title.clone(), self.trial.plan.to_string());
+                let (trial, file) =
+                    (Some(status.name.id.to_string()), Some(status.name.file.to_string()));
+                self.note(Event::Opened { title, plan, trial, file })?;
+            }
+            Some(Some(id)) if id == status.name.id.to_string() => {}
+            Some(Some(id)) => {
+                return Err(Failure::Usage(format!(
+                    "the log {} is of trial {id}, the device holds trial {}: nothing was sent; name the log of this \
+                     device with --log",
+                    self.log.path().display(),
+                    status.name.id
+                )));
+            }
+            Some(None) => {
+                return Err(Failure::Usage(format!(
+                    "the log {} was begun by an earlier version and does not say which device it is of: nothing was \
+                     sent; if it is the log of trial {}, say so with --tie-log",
+                    self.log.path().display(),
+                    status.name.id
+                )));
+            }
+        }
+        let known = self.register.last_number();
+        if status.assigned < known {
+            return Err(Failure::Usage(format!(
+                "the log knows patient number {known}, the device has assigned {} only: the log is of another trial; \
+                 move it away or choose another with --log",
+                status.assigned
+            )));
+        }
+        Ok(status)
+    }
+
+    /// Whether the log was begun by an earlier version and is not tied to a device yet.
+    #[must_use]
+    pub fn is_untied(&self) -> bool {
+        self.register.opened().is_some_and(|opened| opened.trial.is_none())
+    }
+
+    /// What a person is asked before an old log is tied to the device.
+    ///
+    /// # Errors
+    /// No device, or another trial.
+    pub fn tie_question(&mut self) -> Result<String, Failure> {
+        let status = self.client.status().map_err(failure)?;
+        tie::same_file(&self.trial, &status)?;
+        Ok(format!(
+            "The log {} was begun by an earlier version and does not say which device it is of.\n\
+             Its last patient is number {}; the device holds trial {} with {} patients.\n\
+             Is this the log of this device? A wrong answer would put outcomes on other patients.",
+            self.log.path().display(),
+            self.register.last_number(),
+            status.name.id,
+            status.assigned
+        ))
+    }
+
+    /// Writes into an old log that it is of the trial on the device.
+    ///
+    /// # Errors
+    /// No device, or another trial.
+    pub fn tie(&mut self) -> Result<(), Failure> {
+        let status = self.client.status().map_err(failure)?;
+        tie::same_file(&self.trial, &status)?;
+        let (trial, file) = (status.name.id.to_string(), status.name.file.to_string());
+        self.note(Event::Tied { trial, file }).map(drop)
+    }
+
+    /// Records an outcome. Its value goes to the device and nowhere else.
+    ///
+    /// # Errors
+    /// No device (the patient stays on the list), refused, or recorded before.
+    pub fn outcome(&mut self, number: u32, y: u16) -> Result<Recorded, Failure> {
+        let scale = self.trial.plan.scale();
+        if y > scale {
+            return Err(Failure::Usage(format!("the outcome is not allowed: 0..={scale}")));
+        }
+        self.record(number, &Request::Outcome { patient: number, y: y.into() })
+    }
+
+    /// Records that the outcome will never come.
+    ///
+    /// # Errors
+    /// No device (the patient stays on the list), refused, or recorded before.
+    pub fn lost(&mut self, number: u32) -> Result<Recorded, Failure> {
+        self.record(number, &Request::Lost { patient: number })
+    }
+
+    fn record(&mut self, number: u32, request: &Request) -> Result<Recorded, Failure> {
+        let known = self.register.code(number).map(str::to_owned);
+        let who = known.as_ref().map_or_else(|| format!("number {number}"), Clone::clone);
+        if let Some(time) = self.register.resolved(number) {
+            return Err(Failure::Refused(format!(
+                "patient {who}: already recorded at {time}; nothing changed"
+            )));
+        }
+        let before = self.status()?;
+        if before.phase == Phase::Closed {
+            return Err(Failure::Refused(format!(
+                "patient {who}: the trial is closed, and what was missing then counts as lost; nothing changed"
+            )));
+        }
+        let answer = self.client.ask(request, |reply| match reply {
+            Reply::Recorded { patient } if *patient == number => Some(reply.to_string()),
+            _ => None,
+        });
+        let answered = answer.map_err(failure)?;
+        let after = self.status();
+        let resolved = |status: &Status| status.resolved;
+        let (code, patient) = (known.clone().unwrap_or_default(), number);
+        if after.as_ref().is_ok_and(|after| resolved(after) <= resolved(&before)) {
+            self.note(Event::AlreadyRecorded { code, patient, answered })?;
+            return Err(Failure::Refused(format!(
+                "patient {who}: already recorded, by an earlier attempt without an answer or by another terminal; \
+                 nothing changed"
+            )));
+        }
+        let event = match request {
+            Request::Lost { .. } => Event::Lost { code, patient, answered },
+            _ => Event::Outcome { code, patient, answered },
+        };
+        self.note(event).map_err(|error| {
+            Failure::Usage(format!(
+                "patient {who}: the device has recorded it, but the log could not be written ({error}); enter it once \
+                 more when it can, which changes nothing on the device"
+            ))
+        })?;
+        let closed = after.is_ok_and(|after| after.phase == Phase::Closed);
+        Ok(Recorded { number, code: known, closed })
+    }
+}
+
+/// Checks the text of a note.
+///
+/// # Errors
+/// The value and what is allowed.
+pub fn check_note(text: &str) -> Result<(), String> {
+    text::check("note", text, MAX_NOTE)
+}
+
+/// The failure of a request that leaves nothing pending.
+#[must_use]
+pub fn failure(error: AskError) -> Failure {
+    match error {
+        AskError::Link(error) => Failure::NoDevice(error),
+        AskError::Refused { word, detail, .. } => Failure::Refused(in_words(word, &detail)),
+    }
+}

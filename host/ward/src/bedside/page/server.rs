@@ -1,0 +1,155 @@
+//! The HTTP server. Every request passes [`answer`], and nothing is served that the guard did not
+//! admit.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, SET_COOKIE};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::sse::{Event, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::Stream;
+use futures_util::stream::unfold;
+use jiff::Timestamp;
+
+use super::api::{self, MOST_BYTES};
+use super::guard::{Door, Guard, Refusal};
+use super::hub::Hub;
+use super::open::Link;
+
+/// How long a body may take to arrive.
+const BODY_TIME: Duration = Duration::from_secs(10);
+/// How often a page gets a sign of life when nothing changes. It gives up after three times as long
+/// without one (`SILENCE` in `page/link.js`).
+const BEAT: Duration = Duration::from_secs(10);
+
+/// Nothing from other hosts, nothing inline, no frame around the page, no text taken for markup.
+/// The report's picture is a blob that the script makes.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+     img-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+     require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// Headers of every response.
+const HEADERS: [(&str, &str); 7] = [
+    ("content-security-policy", POLICY),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
+    ("referrer-policy", "no-referrer"),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+];
+
+/// What is served, and to whom.
+pub struct Site {
+    guard: Guard,
+    hub: Arc<Hub>,
+    /// The file that leads to the page; gone once it was used.
+    link: Mutex<Option<Link>>,
+}
+
+impl Site {
+    /// A site that nobody has entered yet.
+    pub(super) fn new(guard: Guard, hub: Arc<Hub>, link: Option<Link>) -> Self {
+        Self { guard, hub, link: Mutex::new(link) }
+    }
+}
+
+/// Serves until the program ends.
+///
+/// # Errors
+/// The listener cannot be used.
+pub fn run(listener: TcpListener, site: Arc<Site>) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        axum::serve(listener, Router::new().fallback(answer).with_state(site)).await
+    })
+}
+
+async fn answer(State(site): State<Arc<Site>>, request: Request) -> Response {
+    let admitted = site.guard.admit(request.method(), request.uri().path(), request.headers());
+    let mut response = match admitted {
+        Err(Refusal(status, why)) => (status, why).into_response(),
+        Ok(Door::Entrance) => {
+            *site.link.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            entrance(&site.guard)
+        }
+        Ok(Door::File(file)) => typed(file.kind, file.text.to_owned()),
+        Ok(Door::Events) => Sse::new(events(Arc::clone(&site.hub))).into_response(),
+        Ok(Door::Order) => order(&site.hub, request.into_body()).await,
+    };
+    let head = response.headers_mut();
+    for (name, value) in HEADERS {
+        head.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    head.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+fn typed(kind: &'static str, body: String) -> Response {
+    ([(CONTENT_TYPE, kind)], body).into_response()
+}
+
+/// Sets the cookie and goes on to the page. A page and not a redirection: after a redirection from
+/// another site the browser would withhold the cookie.
+fn entrance(guard: &Guard) -> Response {
+    let page = format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>equipoise</title>\
+         <meta http-equiv=\"refresh\" content=\"0; url={0}\"><p><a href=\"{0}\">Go on</a></p></html>\n",
+        guard.folder()
+    );
+    let mut response = typed("text/html; charset=utf-8", page);
+    if let Ok(cookie) = guard.set_cookie().parse() {
+        response.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    response
+}
+
+async fn order(hub: &Hub, body: Body) -> Response {
+    // What is wrong with a body is not said in detail: the detail could repeat an outcome.
+    let body = match tokio::time::timeout(BODY_TIME, to_bytes(body, MOST_BYTES)).await {
+        Err(_) => {
+            return (StatusCode::REQUEST_TIMEOUT, "The order did not arrive.").into_response();
+        }
+        Ok(Err(_)) => {
+            return (StatusCode::PAYLOAD_TOO_LARGE, "The order is too long.").into_response();
+        }
+        Ok(Ok(body)) => body,
+    };
+    match api::answer(hub, &body).await {
+        Some(answer) => typed("application/json", answer.to_string()),
+        None => (StatusCode::BAD_REQUEST, "This is no order.").into_response(),
+    }
+}
+
+/// The state at once and after every change; every [`BEAT`] without one, the time.
+fn events(hub: Arc<Hub>) -> impl Stream<Item = Result<Event, Infallible>> {
+    let changes = hub.changes();
+    unfold((hub, changes, None::<String>), |(hub, mut changes, told)| async move {
+        loop {
+            changes.mark_unchanged();
+            let text = hub.text();
+            if told.as_ref() != Some(&text) {
+                let data = format!("{{\"now\":\"{}\",\"state\":{text}}}", Timestamp::now());
+                let event = Event::default().event("state").data(data);
+                return Some((Ok(event), (hub, changes, Some(text))));
+            }
+            match tokio::time::timeout(BEAT, changes.changed()).await {
+                // The state may have changed, or only an answer has come.
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return None,
+                Err(_) => {
+                    let event = Event::default().event("beat").data(Timestamp::now().to_string());
+                    return Some((Ok(event), (hub, changes, told)));
+                }
+            }
+        }
+    })
+}

@@ -1,0 +1,189 @@
+//! The bedside screen: model, update, view.
+//!
+//! The [`Model`] is everything the screen knows; [`Model::key`] and [`Model::news`] change it and
+//! may give an [`Order`] for the device; [`view`](view::view) draws it and changes nothing. None of
+//! them waits: orders go to the thread of [`super::worker`], which owns device and log, and its
+//! answers come back as [`News`]. So the screen never hangs, and a test can play every scene
+//! without a device.
+//!
+//! The scenes and the keys between them:
+//!
+//! ```text
+//! list --E--> code --Enter--> kind --Enter--> sure? --Enter--> asking --> ARM in large letters --Enter--> list
+//! list --O or Enter--> outcome --Enter--> sure? --Enter--> asking --> list
+//! list --L--> sure? --Enter--> asking --> list        list --A--> the arm once more        Esc: one step back
+//! list --K--> sure? --Enter--> asking --> the other kit (blinded trials)
+//! list --N--> kind of note --Enter--> note --Enter--> list    list --F--> code --Enter--> arm    list --I--> operator
+//! list --/ or a digit--> search, part of a code       Enter: keep the matches, Esc: all patients again
+//! ```
+//!
+//! A chosen outcome is held only by the scenes in which it is chosen and confirmed.
+
+mod choice;
+pub mod letters;
+mod news;
+pub mod run;
+mod update;
+pub mod view;
+mod widgets;
+
+pub use crate::bedside::orders::{Connection, News, Order};
+pub use choice::Choice;
+
+use jiff::Timestamp;
+
+use crate::records::log::NoteKind;
+use crate::records::register::Patient;
+use crate::records::trial_file::TrialFile;
+use equipoise::wire::Status;
+
+/// What the middle of the screen shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scene {
+    /// Patients waiting for their outcome.
+    List,
+    /// Typing the code of the next patient.
+    Code {
+        /// The text typed so far.
+        text: String,
+    },
+    /// Choosing the kind of the next patient, one factor after the other.
+    Kind {
+        /// The patient code.
+        code: String,
+        /// Levels chosen so far, one a factor.
+        levels: Vec<usize>,
+        /// The level of the next factor.
+        choice: Choice,
+    },
+    /// Confirming an enrolment.
+    SureEnrol {
+        /// The patient code.
+        code: String,
+        /// The kind of patient.
+        feature: u8,
+        /// Whether an earlier terminal had confirmed it.
+        resumed: bool,
+    },
+    /// The device has been asked.
+    Asking {
+        /// What it was asked for, in words.
+        what: String,
+        /// Whether it is an enrolment, which goes on without this screen.
+        enrolment: bool,
+        /// Whether it is in the log.
+        logged: bool,
+    },
+    /// The arm of a patient, in large letters.
+    Arm(Patient),
+    /// Choosing an outcome from its labels.
+    Outcome {
+        /// The patient.
+        patient: Patient,
+        /// The label under the cursor.
+        choice: Choice,
+    },
+    /// Typing an outcome.
+    Number {
+        /// The patient.
+        patient: Patient,
+        /// The text typed so far.
+        text: String,
+    },
+    /// Confirming an outcome (`None`: its loss).
+    SureOutcome {
+        /// The patient.
+        patient: Patient,
+        /// The outcome.
+        y: Option<u16>,
+    },
+    /// Confirming a replacement kit.
+    SureReplace {
+        /// The patient.
+        patient: Patient,
+    },
+    /// Choosing what a note is about.
+    NoteKind {
+        /// The patient.
+        patient: Patient,
+        /// The kind under the cursor.
+        choice: Choice,
+    },
+    /// Typing a note.
+    Note {
+        /// The patient.
+        patient: Patient,
+        /// What it is about.
+        kind: NoteKind,
+        /// The text typed so far.
+        text: String,
+    },
+    /// Typing the code of a patient who was enrolled before.
+    Find {
+        /// The text typed so far.
+        text: String,
+    },
+    /// Typing who works at the terminal.
+    Operator {
+        /// The text typed so far.
+        text: String,
+    },
+    /// What the keys do.
+    Help,
+}
+
+/// Everything the screen knows.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The names of the trial.
+    pub trial: TrialFile,
+    /// Whether there is a device.
+    pub connection: Connection,
+    /// The public facts, as last heard.
+    pub status: Option<Status>,
+    /// Patients without an outcome, the longest waiting first.
+    pub waiting: Vec<Patient>,
+    /// Which of the patients shown is under the cursor.
+    pub cursor: usize,
+    /// Part of a code: only patients with it are shown.
+    pub search: String,
+    /// Whether keys change the search.
+    pub searching: bool,
+    /// What the middle shows.
+    pub scene: Scene,
+    /// Who works at the terminal.
+    pub operator: String,
+    /// The last thing worth saying.
+    pub message: String,
+    /// Whether it is an error.
+    pub error: bool,
+    /// The time, for how long patients have waited.
+    pub now: Timestamp,
+    /// Whether to use colour.
+    pub colour: bool,
+    /// Whether to leave the screen.
+    pub quit: bool,
+}
+
+impl Model {
+    /// A screen that has heard nothing yet.
+    #[must_use]
+    pub const fn new(trial: TrialFile, now: Timestamp, colour: bool) -> Self {
+        Self {
+            trial,
+            connection: Connection::Looking,
+            status: None,
+            waiting: Vec::new(),
+            cursor: 0,
+            search: String::new(),
+            searching: false,
+            scene: Scene::List,
+            operator: String::new(),
+            message: String::new(),
+            error: false,
+            now,
+            colour,
+            quit: false,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What the custodian does: give a device its key and plan, close the trial, wipe the device.
+//!
+//! **Proof.** Each command carries a proof of the key, made for a fresh nonce, for the trial that
+//! the device named in its `HELLO`, and for the very words of the command.
+//!
+//! **Retry.** A command whose answer was lost is repeated by [`super::client`]. If the first copy
+//! arrived, it used the nonce up and the repeat is refused; then the whole exchange begins again:
+//! what the device holds, a nonce, the command. The device acknowledges a command that it has
+//! carried out before. If it has another trial by then, nothing is sent.
+
+use crate::bedside::failure;
+use crate::failure::Failure;
+use crate::line::client::{AskError, Client};
+use crate::records::keys::KeyFile;
+use equipoise::plan::Plan;
+
+use equipoise::wire::{Claim, FileDigest, Reply, Request, State, TrialId, Word};
+
+/// How often an exchange is begun before the device counts as unreachable.
+const TRIES: u32 = 4;
+
+/// A trial that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// Its id.
+    pub trial: TrialId,
+    /// What the device claims of its privacy.
+    pub claim: Claim,
+}
+
+/// Gives a blank device its key, if it has none, and its plan. The device checks the key before it
+/// begins the trial.
+///
+/// # Errors
+/// No device, another key, a trial that is already there, a plan that is refused, another user's
+/// port.
+pub fn provision(
+    client: &mut Client,
+    plan: &Plan,
+    file: FileDigest,
+    key: &KeyFile,
+) -> Result<Begun, Failure> {
+    let hello = client.hello().map_err(failure)?;
+    let text = match hello.state {
+        State::Blank => "",
+        State::Running | State::Closed => "the device already holds a trial: erase it first",
+        State::Fault => {
+            "the device is in fault: power it down and up; if it says so again, replace it"
+        }
+        State::Foreign => {
+            "the device holds a trial of another firmware version: finish it with that firmware"
+        }
+    };
+    if !text.is_empty() {
+        return Err(Failure::Refused(text.to_owned()));
+    }
+    if !hello.custody.is_some_and(|(key_set, _)| key_set) {
+        client.check_owner()?;
+        match client.ask(&Request::Key(key.bytes()), done) {
+            // A copy without an answer may have set the key. The proof that follows tells.
+            Ok(()) | Err(AskError::Refused { word: Word::Auth, certain: false, .. }) => {}
+            Err(error) => return Err(failure(error)),
+        }
+    }
+    command(client, key, &Request::Plan { plan: *plan, file }, |reply| match reply {
+        Reply::Planned { trial, claim } => Some(Begun { trial: *trial, claim: *claim }),
+        _ => None,
+    })
+}
+
+/// Closes the trial: the final look; patients who wait are lost.
+///
+/// # Errors
+/// No device, another key, or refused.
+pub fn close(client: &mut Client, key: &KeyFile) -> Result<(), Failure> {
+    command(client, key, &Request::Close, done)
+}
+
+/// Wipes the trial; the privacy spent over the device's lifetime stays on its account.
+///
+/// # Errors
+/// No device, another key, or refused.
+pub fn erase(client: &mut Client, key: &KeyFile) -> Result<(), Failure> {
+    command(client, key, &Request::Erase, done)
+}
+
+/// Sends a custodian command with its proof.
+fn command<T>(
+    client: &mut Client,
+    key: &KeyFile,
+    request: &Request,
+    mut take: impl FnMut(&Reply<'_>) -> Option<T>,
+) -> Result<T, Failure> {
+    let mut first = None;
+    let mut refused = None;
+    for _ in 0..TRIES {
+        let held = client.hello().map_err(failure)?.trial.map(|name| name.id);
+        let before = *first.get_or_insert(held);
+        // Since the first try the trial may have begun or been erased, but not become another one.
+        if before.is_some() && held.is_some() && before != held {
+            return Err(Failure::Refused("the device holds another trial than before".to_owned()));
+        }
+        let nonce = client.challenge().map_err(failure)?;
+        let proof = key.proof(&nonce, held.unwrap_or(TrialId::NONE), request);
+        match client.ask_with_proof(request, &proof, &mut take) {
+            // Nothing is wrong with the proof: a copy used the nonce up, or it expired.
+            Err(error @ AskError::Refused { word: Word::Auth, certain: false, .. })
+                if !wrong(&error) =>
+            {
+                refused = Some(error);
+            }
+            other => return other.map_err(failure),
+        }
+    }
+    Err(refused.map_or_else(|| Failure::Refused("no answer".to_owned()), failure))
+}
+
+fn wrong(error: &AskError) -> bool {
+    matches!(error, AskError::Refused { detail, .. } if detail.starts_with("wrong"))
+}
+
+const fn done(reply: &Reply<'_>) -> Option<()> {
+    if matches!(reply, Reply::Done) { Some(()) } else { None }
+}

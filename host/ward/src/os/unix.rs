@@ -1,0 +1,157 @@
+//! The unix side of [`super`].
+
+use std::format;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with};
+use serial2::SerialPort;
+
+/// Connection to a virtual device or an emulator on this machine.
+pub type LocalStream = std::os::unix::net::UnixStream;
+
+/// Permission bits of everybody but the owner.
+const OTHERS: u32 = 0o077;
+/// Permission bits of a private file.
+const PRIVATE: u32 = 0o600;
+/// All permission bits.
+const PERMISSIONS: u32 = 0o7777;
+/// The user id of the system's administrator.
+const ROOT: u32 = 0;
+
+/// A file made with these options can be read by its owner only.
+pub fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
+    options.mode(PRIVATE)
+}
+
+/// The permission bits of a file that others can read or write.
+///
+/// # Errors
+/// There is no such file.
+pub fn open_to_others(path: &Path) -> io::Result<Option<u32>> {
+    let mode = std::fs::metadata(path)?.mode() & 0o777;
+    Ok((mode & OTHERS != 0).then_some(mode))
+}
+
+/// Options that open a file itself: a link is not followed, a pipe does not block.
+pub fn plainly(options: &mut OpenOptions) -> &mut OpenOptions {
+    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
+}
+
+/// Gives a file a name that nothing else has, and makes that durable.
+///
+/// # Errors
+/// The name is taken, or the system refused.
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?;
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
+    sync_folder(folder.unwrap_or(Path::new(".")))
+}
+
+/// Makes the names in a folder durable.
+///
+/// # Errors
+/// The disk failed.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Tells a file from all others: device and inode.
+pub fn identity(found: &Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
+}
+
+/// Whether a file is a regular file with one name that only the caller may read and write. If not:
+/// what it is, and what is allowed.
+///
+/// # Errors
+/// A sentence about the file, without subject.
+pub fn private(found: &Metadata) -> Result<(), String> {
+    let kind = found.file_type();
+    let what = if kind.is_file() {
+        None
+    } else if kind.is_symlink() {
+        Some("is a symbolic link; name the file it leads to")
+    } else if kind.is_dir() {
+        Some("is a folder; name a file")
+    } else if kind.is_fifo() {
+        Some("is a pipe; name a regular file")
+    } else if kind.is_socket() {
+        Some("is a socket; name a regular file")
+    } else {
+        Some("is a device; name a regular file")
+    };
+    if let Some(what) = what {
+        return Err(what.to_owned());
+    }
+    let (owner, caller) = (found.uid(), rustix::process::geteuid().as_raw());
+    if owner != caller {
+        return Err(format!(
+            "belongs to user {owner}; it must belong to user {caller}, who runs the device"
+        ));
+    }
+    let mode = found.mode() & PERMISSIONS;
+    if mode != PRIVATE {
+        return Err(format!(
+            "has mode {mode:04o}; allowed: {PRIVATE:04o}, nobody else may read or write it"
+        ));
+    }
+    match found.nlink() {
+        1 => Ok(()),
+        0 => Err("was deleted".to_owned()),
+        names => Err(format!("has {names} names (hard links); allowed: one")),
+    }
+}
+
+/// Writes all bytes at a place of a file.
+///
+/// # Errors
+/// The disk is full or gone.
+pub fn write_all_at(file: &File, bytes: &[u8], place: u64) -> io::Result<()> {
+    file.write_all_at(bytes, place)
+}
+
+/// Connects to the local stream of this name; `None` if it is not the name of one.
+pub fn connect(path: &Path) -> Option<io::Result<LocalStream>> {
+    let is_socket = std::fs::metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    is_socket.then(|| LocalStream::connect(path))
+}
+
+/// Keeps other programs from using a port that is open here.
+///
+/// # Errors
+/// Another program uses it.
+pub fn lock_port(port: &SerialPort) -> io::Result<()> {
+    Ok(flock(port.as_fd(), FlockOperation::NonBlockingLockExclusive)?)
+}
+
+/// The user whom a port belongs to, if it is neither this user nor root.
+///
+/// # Errors
+/// There is no such port.
+pub fn other_owner(path: &Path) -> io::Result<Option<u32>> {
+    let owner = std::fs::metadata(path)?.uid();
+    let me = rustix::process::getuid().as_raw();
+    Ok((!is_trusted(owner, me)).then_some(owner))
+}
+
+/// Whether the user `me` may send a key to a port of the user `owner`.
+const fn is_trusted(owner: u32, me: u32) -> bool {
+    owner == ROOT || owner == me
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A device node belongs to root, a pseudo-terminal to its user; one of somebody else may be a
+    /// trap.
+    #[test]
+    fn own_and_system_ports_are_trusted() {
+        assert!(is_trusted(ROOT, 1000) && is_trusted(1000, 1000) && is_trusted(ROOT, ROOT));
+        assert!(!is_trusted(1001, 1000) && !is_trusted(1000, ROOT));
+    }
+}

@@ -1,0 +1,122 @@
+//! What a line of the log says.
+
+use serde::{Deserialize, Serialize};
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "the fields are named as they are written")]
+pub enum Event {
+    /// The log begins: which trial it is for. Logs of earlier versions have neither id nor digest.
+    Opened {
+        title: String,
+        plan: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trial: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+    },
+    /// A person said that this log, begun by an earlier version, is of this trial.
+    Tied { trial: String, file: String },
+    /// A person confirmed an enrolment; written before the device is asked for anything.
+    Wanted { code: String, feature: u8, feature_name: String },
+    /// A confirmed enrolment was given up before the device was asked for it.
+    Dropped { code: String, why: String },
+    /// A patient is about to be enrolled; written before the device is asked for the arm.
+    Enrol {
+        code: String,
+        patient: u32,
+        feature: u8,
+        feature_name: String,
+        tag: String,
+        asked: String,
+    },
+    /// The device gave the arm.
+    Arm {
+        code: String,
+        patient: u32,
+        feature: u8,
+        feature_name: String,
+        arm: u8,
+        arm_name: String,
+        answered: String,
+    },
+    /// The device of a blinded trial gave a kit; the arm is nowhere in this log.
+    Kit {
+        code: String,
+        patient: u32,
+        feature: u8,
+        feature_name: String,
+        kit: u32,
+        label: String,
+        answered: String,
+    },
+    /// The device gave another kit for one that cannot be used.
+    Replaced { code: String, patient: u32, count: u8, kit: u32, label: String, answered: String },
+    /// Replacements up to this one were given, by another terminal or without an answer here.
+    ReplacementUnclear { code: String, patient: u32, count: u8, asked: String, answered: String },
+    /// The arm of a kit is about to be named, in an emergency; the arm is not in this log.
+    Unblinded { title: String, kit: u32, label: String, reason: String },
+    /// The device refused an enrolment: the patient has no number, the code is free again.
+    Refused { code: String, patient: u32, asked: String, answered: String },
+    /// Another terminal went on before the arm arrived: it cannot be known any more.
+    Unclear { code: String, patient: u32, asked: String, answered: String },
+    /// An outcome was recorded; its value is nowhere in this log.
+    Outcome { code: String, patient: u32, answered: String },
+    /// An outcome was declared lost.
+    Lost { code: String, patient: u32, answered: String },
+    /// The device acknowledged an outcome or a loss, but had one on record before: nothing changed.
+    AlreadyRecorded { code: String, patient: u32, answered: String },
+    /// A note on a patient: something that happened and cannot be changed on the device.
+    Note { code: String, patient: u32, kind: NoteKind, text: String },
+    /// Another person works at the terminal from here on.
+    Operator { from: String },
+    /// A custodian's command; keys and proofs are withheld.
+    Custodian { asked: String, answered: String },
+    /// A torn last line was cut off when the log was opened after a crash.
+    Recovered { bytes_cut: usize },
+}
+
+/// What a note is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoteKind {
+    /// The patient did not get what the arm says.
+    Deviation,
+    /// The patient was enrolled as the wrong kind of patient.
+    WrongKind,
+    /// The patient left the trial.
+    Withdrawal,
+    /// Anything else.
+    Other,
+}
+
+impl NoteKind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Deviation, Self::WrongKind, Self::Withdrawal, Self::Other];
+
+    /// The kind in words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deviation => "deviation",
+            Self::WrongKind => "wrong kind of patient",
+            Self::Withdrawal => "withdrawal",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// One line of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its number, from 1.
+    pub line: u64,
+    /// UTC.
+    pub time: String,
+    /// Who sat at the terminal.
+    pub operator: String,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}

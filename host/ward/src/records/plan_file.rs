@@ -1,0 +1,70 @@
+//! A plan as the trial file that `provision` takes.
+
+use crate::records::trial_file::{TrialFile, TrialFileError};
+use equipoise::plan::Plan;
+use equipoise_study::planner::keys::keys;
+
+/// The words of a trial.
+#[derive(Clone, Debug)]
+pub struct Words {
+    /// Name of the trial.
+    pub title: String,
+    /// Names of the arms.
+    pub arms: Vec<String>,
+    /// Names of the features; numbers if there are none.
+    pub features: Vec<String>,
+    /// What is asked about a patient.
+    pub question: String,
+    /// Lines that follow the table of the plan.
+    pub more: String,
+}
+
+impl Words {
+    /// The trial file of a plan. What is written is taken by `provision`: a bad name is found
+    /// here, not at the bedside.
+    ///
+    /// # Errors
+    /// A name that no trial file may hold.
+    pub fn trial_file(&self, name: &str, plan: &Plan) -> Result<String, TrialFileError> {
+        let quoted = |text: &String| toml::Value::String(text.trim().into()).to_string();
+        let list = |names: &[String]| names.iter().map(quoted).collect::<Vec<_>>().join(", ");
+        let numbers: Vec<String> = (0..plan.features()).map(|j| format!("feature {j}")).collect();
+        let features = if self.features.is_empty() { &numbers } else { &self.features };
+        let labels = if plan.scale() == 1 { "labels = [\"no\", \"yes\"]\n" } else { "" };
+        let text = format!(
+            "title = {}\narms = [{}]\nfeatures = [{}]\n\n[plan]\ndesign = \"{}\"\n{}{}\n\
+             [outcome]\nquestion = {}\n{labels}",
+            quoted(&self.title),
+            list(&self.arms),
+            list(features),
+            plan.design(),
+            keys(plan),
+            self.more,
+            quoted(&self.question),
+        );
+        TrialFile::parse(name, &text).map(|_| text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The file that is written is read as the same plan.
+    #[test]
+    fn a_written_plan_is_read_again() {
+        let plan = Plan::parse(
+            "design=interim features=2 patients=300 scale=3 alpha=1/3 epsilon=1/2 beta=1/7 reports=2",
+        )
+        .unwrap();
+        let words = Words {
+            title: "T".into(),
+            arms: vec!["a".into(), "b".into()],
+            features: Vec::new(),
+            question: "Q?".into(),
+            more: String::new(),
+        };
+        let text = words.trial_file("f", &plan).unwrap();
+        assert_eq!(TrialFile::parse("f", &text).unwrap().plan, plan);
+    }
+}

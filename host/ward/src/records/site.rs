@@ -1,0 +1,229 @@
+//! The report of one site, as `equipoise report --format json` wrote it.
+
+use crate::line::client::Report;
+use crate::records::keys::KeyFile;
+use equipoise::plan::Plan;
+use equipoise::wire::{FileDigest, Hex, Micro, Row, TrialId};
+use equipoise_study::pool::{Combined, Part, combine};
+
+/// A row of the file.
+#[derive(Clone, Debug, serde::Deserialize)]
+struct RawRow {
+    feature: Option<u8>,
+    name: String,
+    estimate: f64,
+    standard_error: f64,
+    low: f64,
+    high: f64,
+    outcomes: u32,
+}
+
+#[derive(Clone, Debug, serde::Deserialize)]
+struct Raw {
+    trial: String,
+    title: String,
+    file: String,
+    plan: Option<String>,
+    enrolled: u32,
+    resolved: u32,
+    rows: Vec<RawRow>,
+    overall: Option<RawRow>,
+    mac: String,
+}
+
+/// The report of one site.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Its name: that of the file.
+    pub name: String,
+    raw: Raw,
+}
+
+/// What was found out about the MACs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Macs {
+    /// There was no key.
+    NotChecked,
+    /// All of them are right.
+    Right,
+}
+
+fn bytes<const N: usize>(hex: &str) -> Option<[u8; N]> {
+    let digits = hex.len() == 2 * N && hex.is_ascii();
+    let byte = |i: usize| u8::from_str_radix(hex.get(2 * i..2 * i + 2)?, 16).ok();
+    let list: Option<Vec<u8>> = digits.then(|| (0..N).map(byte).collect())?;
+    list?.try_into().ok()
+}
+
+impl Site {
+    /// Reads a file; `name` is the site's.
+    ///
+    /// # Errors
+    /// Text that is no such report.
+    pub fn parse(name: &str, text: &str) -> Result<Self, String> {
+        let raw = serde_json::from_str(text).map_err(|error| {
+            format!("{name}: no report of `equipoise report --format json`: {error}")
+        })?;
+        Ok(Self { name: name.to_owned(), raw })
+    }
+
+    /// The report as the device sent it, and the plan and digest its MAC covers.
+    fn report(&self) -> Option<(Report, Plan, FileDigest)> {
+        let micro = |value: f64| Micro((value * 1e6).round() as i32);
+        let row = |row: &RawRow| {
+            Some(Row {
+                feature: row.feature?,
+                estimate: micro(row.estimate),
+                low: micro(row.low),
+                high: micro(row.high),
+                outcomes: row.outcomes,
+                error: micro(row.standard_error),
+            })
+        };
+        let report = Report {
+            trial: TrialId(bytes(&self.raw.trial)?),
+            rows: self.raw.rows.iter().map(row).collect::<Option<_>>()?,
+            assigned: self.raw.enrolled,
+            resolved: self.raw.resolved,
+            mac: bytes(&self.raw.mac)?,
+        };
+        let plan = Plan::parse(self.raw.plan.as_deref()?).ok()?;
+        Some((report, plan, FileDigest(bytes(&self.raw.file)?)))
+    }
+
+    /// Whether the MAC is right under one of the keys.
+    fn is_signed(&self, keys: &[KeyFile]) -> bool {
+        let Some((report, plan, file)) = self.report() else { return false };
+        keys.iter().any(|key| key.signed(&plan, file, &report))
+    }
+}
+
+/// Checks that the reports belong together.
+///
+/// # Errors
+/// What does not fit, by the names of the files.
+pub fn check(sites: &[Site], keys: &[KeyFile]) -> Result<Macs, String> {
+    let Some(first) = sites.first() else { return Err("no reports".into()) };
+    for (place, site) in sites.iter().enumerate() {
+        let twice = |other: &&Site| other.raw.trial == site.raw.trial;
+        if let Some(other) = sites.iter().take(place).find(twice) {
+            return Err(format!(
+                "{} and {} are reports of the same trial {} of one device: a patient must not \
+                 count twice",
+                other.name, site.name, site.raw.trial
+            ));
+        }
+        if site.raw.file != first.raw.file {
+            return Err(format!(
+                "{} is of trial file {}, {} of {}: only devices with the same trial file can be \
+                 pooled",
+                first.name, first.raw.file, site.name, site.raw.file
+            ));
+        }
+        if !keys.is_empty() && !site.is_signed(keys) {
+            return Err(format!(
+                "{}: the MAC is wrong under every key given: another key, another plan, or changed \
+                 rows",
+                site.name
+            ));
+        }
+    }
+    Ok(if keys.is_empty() { Macs::NotChecked } else { Macs::Right })
+}
+
+/// The title of the trial.
+#[must_use]
+pub fn title(sites: &[Site]) -> &str {
+    sites.first().map_or("", |site| &site.raw.title)
+}
+
+/// Patients enrolled at all sites.
+#[must_use]
+pub fn enrolled(sites: &[Site]) -> u64 {
+    sites.iter().map(|site| u64::from(site.raw.enrolled)).sum()
+}
+
+/// Every feature, then the overall effect.
+#[must_use]
+pub fn pool(sites: &[Site]) -> Vec<Combined> {
+    let mut features: Vec<(u8, &str)> = Vec::new();
+    for row in sites.iter().flat_map(|site| &site.raw.rows) {
+        if let Some(feature) = row.feature.filter(|j| !features.iter().any(|(k, _)| k == j)) {
+            features.push((feature, &row.name));
+        }
+    }
+    features.sort_unstable();
+    let part = |site: &Site, row: &RawRow| Part {
+        site: site.name.clone(),
+        estimate: row.estimate,
+        error: row.standard_error,
+    };
+    let of = |feature: u8| {
+        let row = |site: &Site| {
+            let row = site.raw.rows.iter().find(|row| row.feature == Some(feature))?;
+            Some(part(site, row))
+        };
+        sites.iter().filter_map(row).collect::<Vec<_>>()
+    };
+    let overall = sites.iter().filter_map(|site| Some(part(site, site.raw.overall.as_ref()?)));
+    let overall = combine("overall", overall.collect());
+    features.iter().filter_map(|(j, name)| combine(name, of(*j))).chain(overall).collect()
+}
+
+/// The digest as the files hold it.
+#[must_use]
+pub fn digest_text(digest: FileDigest) -> String {
+    Hex(&digest.0).to_string()
+}
+
+/// Checks that all reports are of the trial file with this digest.
+///
+/// # Errors
+/// The first report that is not.
+pub fn check_digest(sites: &[Site], digest: &str) -> Result<(), String> {
+    match sites.iter().find(|site| site.raw.file != digest) {
+        None => Ok(()),
+        Some(site) => Err(format!(
+            "{}: the device ran trial file {}, this one has {digest}",
+            site.name, site.raw.file
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(name: &str, features: &[u8]) -> Site {
+        let row = |feature: &u8| {
+            format!(
+                "{{\"feature\":{feature},\"name\":\"kind {feature}\",\"estimate\":0.1,\
+                 \"standard_error\":0.1,\"low\":-0.1,\"high\":0.3,\"outcomes\":9}}"
+            )
+        };
+        let rows: Vec<String> = features.iter().map(row).collect();
+        let text = format!(
+            "{{\"trial\":\"{name}\",\"title\":\"t\",\"file\":\"0011\",\"plan\":null,\
+             \"enrolled\":9,\"resolved\":9,\"rows\":[{}],\"overall\":null,\"mac\":\"\"}}",
+            rows.join(",")
+        );
+        Site::parse(name, &text).unwrap()
+    }
+
+    /// Features stand in their order, also if the first site has no row of some; each has the sites
+    /// that have it.
+    #[test]
+    fn features_of_all_sites_in_order() {
+        let pooled = pool(&[site("a", &[2]), site("b", &[0, 2])]);
+        let found: Vec<_> =
+            pooled.iter().map(|effect| (effect.name.as_str(), effect.parts.len())).collect();
+        assert_eq!(found, [("kind 0", 1), ("kind 2", 2)]);
+    }
+
+    #[test]
+    fn another_trial_file_is_named() {
+        let sites = [site("a", &[0])];
+        assert_eq!(check_digest(&sites, "0011"), Ok(()));
+        assert!(check_digest(&sites, "0012").unwrap_err().contains("ran trial file 0011"));
+    }
+}

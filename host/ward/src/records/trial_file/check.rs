@@ -1,0 +1,149 @@
+//! The text of a trial file, checked.
+
+use serde::Deserialize;
+
+use super::TrialFile;
+use crate::records::code::{CheckDigit, CodeRule};
+use crate::records::factors::{Factors, names};
+use crate::records::kit_label::{KitLabel, RawLabel};
+use crate::records::text;
+use equipoise::kits::MAX_KITS;
+use equipoise::plan::{Key, Plan};
+use equipoise_study::boundaries::adjusted::{Boundary, RawBoundary};
+
+/// Most labels a graded outcome may have before it must be entered as a number.
+const MAX_LABELS: usize = 12;
+const MAX_SENTENCE: usize = 60;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    title: String,
+    features: Option<Vec<String>>,
+    factors: Option<toml::Table>,
+    arms: Vec<String>,
+    code: Option<String>,
+    #[serde(rename = "code-check")]
+    code_check: Option<CheckDigit>,
+    #[serde(default)]
+    blinded: bool,
+    kits: Option<RawLabel>,
+    plan: toml::Table,
+    boundary: Option<RawBoundary>,
+    outcome: RawOutcome,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawOutcome {
+    question: String,
+    labels: Option<Vec<String>>,
+    due: Option<String>,
+}
+
+/// The trial of this text; what is not allowed, if it is none.
+pub(super) fn check(text: &str) -> Result<TrialFile, String> {
+    let raw: Raw = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    text::check("title", &raw.title, MAX_SENTENCE)?;
+    text::check("outcome.question", &raw.outcome.question, MAX_SENTENCE)?;
+    let factors = factors(raw.features, raw.factors)?;
+    let features = factors.kinds();
+    names("arms", &raw.arms)?;
+    let plan = plan(&raw.plan, features.len())?;
+    if features.len() != usize::from(plan.features()) {
+        let (named, planned) = (features.len(), plan.features());
+        return Err(format!(
+            "plan.features = {planned}, but features has {named} names: they must agree"
+        ));
+    }
+    let arms = <[String; 2]>::try_from(raw.arms)
+        .map_err(|arms| format!("arms has {} names, allowed exactly 2", arms.len()))?;
+    let outcomes = usize::from(plan.scale()) + 1;
+    if let Some(labels) = &raw.outcome.labels {
+        names("outcome.labels", labels)?;
+        if outcomes > MAX_LABELS {
+            return Err(format!(
+                "outcome.labels is for a scale below {MAX_LABELS}, plan.scale = {}: leave the labels out",
+                plan.scale()
+            ));
+        }
+        if labels.len() != outcomes {
+            return Err(format!(
+                "outcome.labels has {} names, allowed exactly {outcomes} (0..=plan.scale)",
+                labels.len()
+            ));
+        }
+    }
+    Ok(TrialFile {
+        title: raw.title,
+        plan,
+        factors,
+        features,
+        arms,
+        question: raw.outcome.question,
+        labels: raw.outcome.labels,
+        code: CodeRule::new(raw.code, raw.code_check)?,
+        due: raw.outcome.due.map(|due| due.parse()).transpose()?,
+        boundary: raw.boundary.map(Boundary::try_from).transpose()?,
+        kits: kits(raw.blinded, raw.kits, &plan)?,
+    })
+}
+
+/// The labels of a blinded trial's kits.
+fn kits(blinded: bool, raw: Option<RawLabel>, plan: &Plan) -> Result<Option<KitLabel>, String> {
+    match (blinded, plan.kits()) {
+        (true, 0) => Err(format!(
+            "blinded = true, but plan.kits is 0 or missing, allowed {}..={MAX_KITS}",
+            plan.patients()
+        )),
+        (false, 1..) => {
+            Err(format!("plan.kits = {}, but blinded is not true: they must agree", plan.kits()))
+        }
+        (false, 0) if raw.is_some() => {
+            Err("[kits] is there, but blinded is not true: they must agree".to_owned())
+        }
+        (false, 0) => Ok(None),
+        (true, kits) => KitLabel::new(raw.unwrap_or_default(), kits).map(Some),
+    }
+}
+
+fn plan(table: &toml::Table, features: usize) -> Result<Plan, String> {
+    let mut pairs = Vec::new();
+    for (key, value) in table {
+        let text = match value {
+            toml::Value::String(text) => text.clone(),
+            toml::Value::Integer(number) => number.to_string(),
+            toml::Value::Float(number) => number.to_string(),
+            other => return Err(format!("plan.{key} = {other}, allowed a number or a text")),
+        };
+        pairs.push((key.as_str(), text));
+    }
+    let count = features.to_string();
+    if !table.contains_key(Key::Features.name()) {
+        pairs.push((Key::Features.name(), count));
+    }
+    Plan::from_pairs(pairs.iter().map(|(key, value)| (*key, value.as_str())))
+        .map_err(|error| format!("[plan] {error}"))
+}
+
+fn factors(features: Option<Vec<String>>, factors: Option<toml::Table>) -> Result<Factors, String> {
+    match (features, factors) {
+        (Some(features), None) => names("features", &features).map(|()| Factors::flat(features)),
+        (None, Some(table)) => {
+            let levels = |(name, value): (String, toml::Value)| {
+                let texts = value
+                    .as_array()
+                    .map(|list| list.iter().map(|level| level.as_str().map(str::to_owned)));
+                match texts.and_then(|texts| texts.collect::<Option<Vec<String>>>()) {
+                    Some(levels) => Ok((name, levels)),
+                    None => Err(format!("factors.{name} = {value}, allowed a list of texts")),
+                }
+            };
+            Factors::new(table.into_iter().map(levels).collect::<Result<_, _>>()?)
+        }
+        (Some(_), Some(_)) => {
+            Err("features and [factors] are both there, allowed one of them".to_owned())
+        }
+        (None, None) => Err("features and [factors] are missing, allowed one of them".to_owned()),
+    }
+}
