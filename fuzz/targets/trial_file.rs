@@ -1,7 +1,7 @@
 //! Any text as a trial file: accepted, or refused with an error that names the file.
 #![no_main]
 
-use equipoise::host::terminal::trial_file::TrialFile;
+use equipoise_ward::records::trial_file::TrialFile;
 use equipoise::plan::Plan;
 use libfuzzer_sys::fuzz_target;
 

@@ -40,7 +40,7 @@ pub mod main_loop;
 mod memory;
 #[cfg(all(target_os = "none", any(feature = "microbit-v1", feature = "microbit-v2")))]
 pub mod nrf;
-#[cfg(feature = "seeded")]
+#[cfg(any(feature = "seeded", feature = "testkit"))]
 pub mod rehearsal;
 pub mod restart;
 #[cfg(all(target_os = "none", feature = "pico2"))]

@@ -6,21 +6,19 @@
 
 mod board;
 mod dist;
-mod elf;
-mod image;
 mod lint;
 mod packages;
 mod page;
 mod probe;
 mod search;
-mod steps;
 mod tools;
 mod windows;
 
 use board::{Board, Build, Profile};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
-use steps::STEPS;
+use xtask::steps::STEPS;
+use xtask::{elf, image};
 
 /// A command: its name, its options, what it does, and the function that does it.
 struct Task {

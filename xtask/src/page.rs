@@ -1,12 +1,9 @@
 //! A visit to `equipoise web` without a browser: what the page is made of, and what the server
 //! answers, as text that is the same on every system.
 
-#[path = "../../tests/common/http.rs"]
-mod http;
-
-use http::{Response, exchange};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
+use xtask::http::{Response, exchange};
 
 /// Orders of the page: enrol a patient, the same again, record the outcome, and an order about no
 /// known patient.

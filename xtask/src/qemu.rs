@@ -1,6 +1,5 @@
 //! The micro:bit v1 of QEMU: the words of its command line.
 
-use crate::prelude::*;
 use std::path::Path;
 use std::process::{Command, Stdio};
 

@@ -14,8 +14,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use equipoise::chance::{Chance, Sampler};
-use equipoise::host::simulate::{Comparator, Delay, Instance, Lost, Policy, Scenario, sums};
 use equipoise::plan::Plan;
+use equipoise_study::simulate::{Comparator, Delay, Instance, Lost, Policy, Scenario, sums};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -1,1 +1,26 @@
-//! Tests.
+//! Tests of the program `equipoise` as people and scripts run it.
+
+mod audit;
+mod blinded_ward;
+#[cfg(feature = "terminal-tests")]
+mod board_demo;
+#[cfg(feature = "browser-tests")]
+mod browser;
+mod cli;
+mod common;
+mod coordinator;
+mod documentation;
+#[cfg(feature = "terminal-tests")]
+mod end_to_end;
+#[cfg(feature = "terminal-tests")]
+mod pandas;
+mod plan;
+mod pool;
+#[cfg(feature = "terminal-tests")]
+mod python_client;
+mod safety;
+mod sample;
+mod simulate;
+mod virtual_device;
+mod virtual_flash;
+mod web;

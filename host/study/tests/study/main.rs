@@ -1,1 +1,7 @@
-//! Tests.
+//! Tests of simulator, planner and boundaries.
+
+mod boundaries;
+mod common;
+mod operating;
+mod planner;
+mod simulate;

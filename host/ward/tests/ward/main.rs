@@ -1,1 +1,7 @@
-//! Tests.
+//! Tests of line client, records, screen and virtual board.
+
+mod bedside;
+mod custodian;
+mod large_trial;
+mod log;
+mod terminal;

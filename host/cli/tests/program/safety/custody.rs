@@ -1,0 +1,267 @@
+//! Closing, erasing, reports and keys.
+
+use super::*;
+
+/// `close` and `erase` say what will be lost and need `--yes`; reports are not overwritten.
+#[test]
+fn irrevocable_commands_need_yes() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[("patients = 4000", "patients = 6")]);
+    (1..=3).for_each(|number| drop(ward.good(&["assign", &format!("P-{number}"), "0"])));
+    ward.good(&["outcome", "P-1", "yes"]);
+    let asked = ward.on_device(&["close", "--key-file", "key"]);
+    assert_eq!(asked.code, 2, "{asked:?}");
+    for text in [
+        "Enrolled: 3 of 6",
+        "Waiting for an outcome: 2; they will count as lost",
+        "gives up 3 patients",
+        "--yes",
+    ] {
+        assert!(asked.err.contains(text), "{text}: {asked:?}");
+    }
+    let erase = ward.on_device(&["erase", "--key-file", "key"]);
+    assert!(
+        erase.code == 2 && erase.err.contains("still RUNNING") && erase.err.contains("--yes"),
+        "{erase:?}"
+    );
+    assert_eq!(json(&ward.good(&["status", "--json"]))["state"], "running");
+    ward.good(&["close", "--yes", "--key-file", "key"]);
+    assert!(
+        ward.good(&["close", "--yes", "--key-file", "key"])
+            .contains("closed before; nothing changed")
+    );
+    std::fs::write(ward.file("report.csv"), "mine").unwrap();
+    let kept = ward.on_device(&["report", "--format", "csv", "-o", "report.csv"]);
+    assert!(kept.code == 2 && kept.err.contains("exists and is not overwritten"), "{kept:?}");
+    assert_eq!(std::fs::read_to_string(ward.file("report.csv")).unwrap(), "mine");
+    let plan =
+        ["plan", "--patients", "40", "--baseline", "0.4", "--effect", "0.2", "--width", "1.9"];
+    let kept = ward.run(&[&plan[..], &["--out", "report.csv"]].concat());
+    assert!(kept.code == 2 && kept.err.contains("exists and is not overwritten"), "{kept:?}");
+    assert_eq!(std::fs::read_to_string(ward.file("report.csv")).unwrap(), "mine");
+    ward.good(&["report", "--format", "csv", "-o", "report.csv", "--force"]);
+    assert!(std::fs::read_to_string(ward.file("report.csv")).unwrap().starts_with("trial,"));
+    ward.good(&["erase", "--yes", "--key-file", "key"]);
+    let blank = ward.on_device(&["close", "--yes", "--key-file", "key"]);
+    assert!(blank.code == 1 && blank.err.contains("holds no trial"), "{blank:?}");
+}
+
+/// `status` names trial and digest, who waits and how many may, the budget, and a key that outlives
+/// an erasure.
+#[test]
+fn status_tells_everything_public() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    ward.good(&["assign", "P-1", "0"]);
+    let status = json(&ward.good(&["status", "--json"]));
+    let digest = equipoise_ward::records::trial_file::TrialFile::example().unwrap().digest();
+    assert_eq!(status["digest"], equipoise::wire::Hex(&digest).to_string());
+    assert_eq!(status["trial"].as_str().unwrap().len(), 16);
+    assert_eq!((status["waiting"].as_u64(), status["resolved"].as_u64()), (Some(1), Some(0)));
+    assert!(status["capacity"].as_u64().unwrap() >= 128);
+    assert_eq!(status["epsilon_spent"], "1.000000");
+    let text = ward.good(&["status"]);
+    for part in [
+        "trial  ",
+        "digest",
+        "1 waiting, room for",
+        "1.000000 spent in the device's lifetime",
+        "left",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    ward.good(&["erase", "--yes", "--key-file", "key"]);
+    assert!(ward.good(&["status"]).contains("blank, a custodian's key is set"));
+}
+
+/// A report has one name a column in every format, its level, trial, counts, and an overall effect.
+#[test]
+fn report_says_what_it_rests_on() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[
+        ("patients = 4000", "patients = 40"),
+        ("\"65 or over, home\"", "\"=65 or over, home\""),
+    ]);
+    for number in 1..=40 {
+        let kind = if number % 2 == 0 { "0" } else { "2" };
+        let assigned = json(&ward.good(&["assign", &format!("P-{number}"), kind, "--json"]));
+        let y = assigned["arm"].to_string();
+        ward.good(&["outcome", &format!("P-{number}"), &y]);
+    }
+    if json(&ward.good(&["status", "--json"]))["state"] == "running" {
+        ward.good(&["close", "--yes", "--key-file", "key"]);
+    }
+    let columns = ["name", "estimate", "standard_error", "low", "high", "outcomes"];
+    let report = json(&ward.good(&["report", "--format", "json"]));
+    assert_eq!((report["level"].as_f64(), report["enrolled"].as_u64()), (Some(0.95), Some(40)));
+    for row in report["rows"].as_array().unwrap().iter().chain([&report["overall"]]) {
+        columns.iter().for_each(|name| assert!(row.get(name).is_some(), "{name}: {row}"));
+        let value = |name: &str| row[name].as_f64().unwrap();
+        let half = 1.96 * value("standard_error");
+        let (low, high) =
+            ((value("estimate") - half).max(-1.0), (value("estimate") + half).min(1.0));
+        // An estimate that was cut off at what an effect can be is not the middle of its interval.
+        if value("estimate").abs() < 1.0 {
+            assert!(
+                (value("low") - low).abs() < 1e-4 && (value("high") - high).abs() < 1e-4,
+                "{row}"
+            );
+        }
+    }
+    let trial = report["trial"].as_str().unwrap();
+    let csv = ward.good(&["report", "--format", "csv"]);
+    assert_eq!(
+        csv.lines().next(),
+        Some("trial,level,feature,name,estimate,standard_error,low,high,outcomes,worthless")
+    );
+    assert!(
+        csv.contains(&format!("{trial},0.95,2,\"'=65 or over, home\",")),
+        "a formula is text: {csv}"
+    );
+    let table = ward.good(&["report"]);
+    let header = table.lines().nth(2).unwrap();
+    assert_eq!(header.split_whitespace().collect::<Vec<_>>(), columns, "{table}");
+    for text in [
+        "95 % confidence interval",
+        "Patients enrolled: 40",
+        "(noisy)",
+        "differ because",
+        "overall",
+        trial,
+    ] {
+        assert!(table.contains(text), "{text}: {table}");
+    }
+    let svg = ward.good(&["report", "--format", "svg"]);
+    assert!(
+        svg.contains("95 % confidence interval") && svg.contains(trial) && svg.contains("overall"),
+        "{svg}"
+    );
+}
+
+/// A signed report of an earlier trial, sent again by something on the line, is refused: the same
+/// board, key and trial file, but another id.
+#[test]
+fn replayed_report_is_refused() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[("patients = 4000", "patients = 4")]);
+    let trial_id = || json(&ward.good(&["status", "--json"]))["trial"].as_str().unwrap().to_owned();
+    let enrol_and_close = || {
+        for number in 1..=4 {
+            ward.good(&[
+                "assign",
+                &format!("P-{number}"),
+                "0",
+                "--log",
+                &format!("{}.jsonl", trial_id()),
+            ]);
+        }
+        ward.good(&["close", "--yes", "--key-file", "key"]);
+    };
+    let relay = Relay::between(&ward.file("relay"), &ward.port(), None);
+    let report = |more: &[&str]| {
+        let words = ["report", "--verify", "--key-file", "key", "--port", "relay"];
+        ward.run(&[&words[..], more].concat())
+    };
+    enrol_and_close();
+    let first = trial_id();
+    let told = report(&[]);
+    assert!(told.code == 0 && told.out.contains(&first), "{told:?}");
+    ward.good(&["erase", "--yes", "--key-file", "key"]);
+    ward.good(&["provision", "trial.toml", "--key-file", "key"]);
+    enrol_and_close();
+    let second = trial_id();
+    assert_ne!(first, second);
+    relay.change(Some(Fate::Replay("REPORT")));
+    for format in ["table", "json", "csv"] {
+        let refused = report(&["--format", format]);
+        assert_eq!(refused.code, 1, "{refused:?}");
+        let why = format!("the report is of trial {first}, the device holds trial {second}");
+        assert!(refused.err.contains(&why), "{refused:?}");
+        assert!(!refused.out.contains("the MAC is right"), "{refused:?}");
+    }
+    relay.change(None);
+    let told = report(&[]);
+    assert!(told.code == 0 && told.out.contains(&second), "{told:?}");
+}
+
+/// The device keeps the kind of patient it was first asked for. A repeat with another kind is
+/// noticed by the terminal, which says both and changes nothing.
+#[test]
+fn repeat_with_another_kind_is_told() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let relay = Relay::between(&ward.file("relay"), &ward.port(), Some(Fate::Lose("ASSIGN")));
+    let lost = ward.run(&["assign", "P-1", "0", "--port", "relay", "--log", "ward.jsonl"]);
+    assert_eq!(lost.code, 3, "{lost:?}");
+    drop(relay);
+    let told = ward.on_device(&["assign", "P-1", "2", "--log", "ward.jsonl"]);
+    let kinds = "enrolled as \"under 65, home\", as first asked for, not as \"65 or over, home\"";
+    assert!(told.code == 1 && told.err.contains(kinds), "{told:?}");
+    assert!(told.err.contains("nothing changed"), "{told:?}");
+    assert_eq!(json(&ward.good(&["status", "--json"]))["assigned"], 1);
+    let shown = json(&ward.run(&["show", "P-1", "--json", "--log", "ward.jsonl"]).out);
+    assert_eq!(shown["feature"], 0, "{shown}");
+}
+
+/// Somebody without the key can enrol and lose every patient, but not end the trial. What they did
+/// is in the log and in the count of resolved patients.
+#[test]
+fn closing_needs_the_custodian() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[("patients = 4000", "patients = 8")]);
+    for number in 1..=8 {
+        let code = format!("P-{number}");
+        ward.good(&["assign", &code, "0", "--log", "ward.jsonl"]);
+        let lost = json(&ward.good(&["lost", &code, "--json", "--log", "ward.jsonl"]));
+        assert_eq!(lost["closed"], false);
+    }
+    let status = json(&ward.good(&["status", "--json"]));
+    assert_eq!((&status["state"], &status["resolved"]), (&"running".into(), &8.into()));
+    let log = std::fs::read_to_string(ward.file("ward.jsonl")).unwrap();
+    assert_eq!(log.matches("\"event\":\"lost\"").count(), 8, "{log}");
+    ward.good(&["close", "--yes", "--key-file", "key"]);
+    assert_eq!(json(&ward.good(&["status", "--json"]))["state"], "closed");
+}
+
+/// A trial whose plan says `close = "auto"` ends with its last outcome, and says so.
+#[test]
+fn trial_that_closes_by_itself_says_so() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[("patients = 4000", "close = \"auto\"\npatients = 3")]);
+    (1..=3).for_each(|number| drop(ward.good(&["assign", &format!("P-{number}"), "0"])));
+    let first = ward.good(&["outcome", "P-1", "yes"]);
+    assert!(!first.contains("closed"), "{first}");
+    let second = json(&ward.good(&["lost", "P-2", "--json"]));
+    assert_eq!(second["closed"], false);
+    let last = ward.good(&["outcome", "P-3", "no"]);
+    assert!(last.contains("that was the last outcome: the trial is closed"), "{last}");
+    assert_eq!(json(&ward.good(&["status", "--json"]))["state"], "closed");
+    ward.good(&["report", "--verify", "--key-file", "key"]);
+}
+
+/// A key is not sent to a port that another user owns. Only root can make such a port, so others
+/// try one that root has given away: none, and the rule itself is tested in `os/unix.rs`.
+#[test]
+fn key_is_not_sent_to_a_port_of_another_user() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    let relay = Relay::between(&ward.file("relay"), &ward.port(), None);
+    std::fs::write(ward.file("trial.toml"), equipoise_ward::records::trial_file::EXAMPLE).unwrap();
+    assert_eq!(ward.run(&["keygen", "key"]).code, 0);
+    let words = ["provision", "trial.toml", "--key-file", "key", "--port", "relay"];
+    if std::os::unix::fs::chown(ward.file("relay"), Some(12_345), None).is_ok() {
+        let refused = ward.run(&words);
+        assert!(refused.code == 3 && refused.err.contains("12345"), "{refused:?}");
+        assert!(relay.has_passed("HELLO") && !relay.has_passed("KEY"));
+        std::os::unix::fs::chown(ward.file("relay"), Some(0), None).unwrap();
+    }
+    let begun = ward.run(&words);
+    assert!(begun.code == 0 && relay.has_passed("KEY"), "{begun:?}");
+}

@@ -1,0 +1,75 @@
+//! What is ordered happens once.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::common::page::{Page, Visitor};
+use crate::common::relay::{Fate, Relay};
+use crate::common::ward::{PROGRAM, Ward};
+use crate::web::enrol;
+
+/// A double click, or an order sent again after a broken connection, is carried out once.
+#[test]
+fn an_order_is_carried_out_once() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let page = Page::serve(&ward, &[]);
+    let visitor = Visitor::enter(&page);
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let send = || scope.spawn(|| visitor.order(7, &enrol("P-1")));
+        let sent = [send(), send(), send()];
+        sent.into_iter().map(|sent| sent.join().unwrap()).collect()
+    });
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:#?}");
+    assert_eq!(answers[0]["done"], "enrolled");
+    let note = json!({ "order": "note", "patient": 1, "kind": "deviation", "text": "left early" });
+    for _ in 0..2 {
+        assert_eq!(visitor.order(8, &note)["done"], "noted");
+        let outcome = json!({ "order": "outcome", "patient": 1, "outcome": 1 });
+        assert_eq!(visitor.order(9, &outcome)["done"], "recorded");
+    }
+    // Another form is another order: refused, for what it would do is done.
+    let again = visitor.order(10, &enrol("p-1"));
+    assert_eq!(again["failed"], "patient P-1 is already enrolled, as number 1");
+    let again = visitor.order(11, &json!({ "order": "lost", "patient": 1 }));
+    assert!(again["failed"].as_str().unwrap().contains("already recorded at"), "{again}");
+    let log = std::fs::read_to_string(ward.file("ward.jsonl")).unwrap();
+    for event in ["arm", "note", "outcome"] {
+        assert_eq!(log.matches(&format!("\"event\":\"{event}\"")).count(), 1, "{event}: {log}");
+    }
+    let found = visitor.order(12, &json!({ "order": "find", "code": "P-1" }));
+    assert_eq!(found["patient"]["notes"][0]["text"], "left early", "{found:#}");
+    assert_eq!(ward.run(&["log", "verify", "ward.jsonl"]).code, 0);
+}
+
+/// The device is unplugged after it has the request: the order stays open, no other is taken, and
+/// the same form gets the arm when the device is back.
+#[test]
+fn unplugged_in_an_enrolment() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let relay = Relay::between(&ward.file("relay"), &ward.port(), Some(Fate::Lose("ASSIGN")));
+    let mut command = Command::new(PROGRAM);
+    command.args(["web", "--port", "relay", "--trial", "trial.toml", "--log", "ward.jsonl"]);
+    let page = Page::start(&ward, command);
+    let visitor = Visitor::enter(&page);
+    visitor.wait(|state| state["up"] == true);
+    let answer = std::thread::scope(|scope| {
+        let asked = scope.spawn(|| visitor.order(1, &enrol("P-1")));
+        relay.wait_for_loss();
+        drop(relay);
+        let state = visitor.wait(|state| state["unanswered"] == "P-1" && state["up"] == false);
+        assert_eq!(state["waiting"], json!([]), "no arm is shown: {state:#}");
+        let other = visitor.order(2, &enrol("P-2"));
+        assert!(other["failed"].as_str().unwrap().contains("P-1 is being enrolled"), "{other}");
+        let _back = Relay::between(&ward.file("relay"), &ward.port(), None);
+        asked.join().unwrap()
+    });
+    assert_eq!((&answer["done"], &answer["patient"]["number"]), (&json!("enrolled"), &json!(1)));
+    let log = std::fs::read_to_string(ward.file("ward.jsonl")).unwrap();
+    assert_eq!(log.matches("\"event\":\"arm\"").count(), 1, "{log}");
+    assert_eq!(log.matches("\"code\":\"P-2\"").count(), 0, "{log}");
+}

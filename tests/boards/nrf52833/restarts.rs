@@ -1,0 +1,54 @@
+//! Power cuts, resets and crashes: what was answered is there afterwards, and `HELLO` reports the
+//! cause.
+
+use super::CHIP;
+use crate::emulation::board::Firmware;
+use crate::emulation::scenarios::{self, begun, restarted};
+
+/// Longer than the watchdog waits, in microseconds.
+const WATCHDOG: u64 = 17_000_000;
+
+/// The power fails inside writes, inside erases and inside the recovery that follows, with torn
+/// words and pages and RAM full of anything: nothing that was answered is lost.
+#[test]
+fn power_cuts_lose_nothing_answered() {
+    scenarios::power_cuts(&CHIP, 40);
+}
+
+/// The journal goes round its whole region, a page a power-up, and nothing is lost.
+#[test]
+fn journal_goes_round_its_region() {
+    scenarios::round_the_region(&CHIP, 80);
+}
+
+/// The reset button, alone and with every other bit that anomaly 136 may set; power.
+#[test]
+fn button_and_power_are_reported() {
+    let (mut board, known) = begun(&CHIP, Firmware::Release, 9);
+    for bits in [0, 2, 4, 8, 14, 1 << 16, 1 << 20, 0x001F_000E] {
+        board.press_reset(bits);
+        restarted(&mut board, &known, "reset");
+    }
+    board.power_up();
+    board.start();
+    restarted(&mut board, &known, "power");
+}
+
+/// A reset by software that no fault handler asked for is no fault.
+#[test]
+fn software_reset_without_mark_is_reset() {
+    scenarios::software_reset(&CHIP);
+}
+
+/// A panic, a fault and a stack overflow send nothing, reset the board and are reported as a fault,
+/// once.
+#[test]
+fn crashes_are_reported_as_fault() {
+    scenarios::crashes(&CHIP);
+}
+
+/// A board that hangs is reset by the watchdog; one that is idle is not.
+#[test]
+fn watchdog_resets_a_hung_board() {
+    scenarios::hang(&CHIP, WATCHDOG);
+}

@@ -1,0 +1,104 @@
+//! Whole trials over the emulated serial line, with the image that ships.
+
+use crate::qemu::bedside::{Bedside, Dice};
+use crate::qemu::emulator::{Emulator, Firmware};
+
+/// A trial with outcomes that come late, in any order, or never; its arms.
+fn whole_trial(design: &str, patients: u32) -> Vec<u8> {
+    let mut board = Emulator::boot(Firmware::Release);
+    board.begin(&format!("design={design} features=3 patients={patients} epsilon=2 scale=10"));
+    let mut dice = Dice(7);
+    let mut arms = Vec::new();
+    for k in 1..=patients {
+        let arm = board.assign(k, dice.roll(3));
+        assert_eq!(
+            board.assign(k, dice.roll(3)),
+            arm,
+            "a repeat gives the stored arm, whatever feature it says"
+        );
+        arms.push(arm);
+        if k > 5 {
+            let late = k - dice.roll(5);
+            let request = if dice.roll(8) == 0 {
+                format!("LOST {late}")
+            } else {
+                format!("OUTCOME {late} {}", k % 11)
+            };
+            board.expect(&request, &format!("OK {late}"));
+        }
+    }
+    let full = board.request(&format!("ASSIGN {} 0", patients + 1));
+    assert!(full.starts_with("ERR full"), "{full}");
+    assert_eq!(board.status("assigned"), patients);
+    board.as_custodian("CLOSE");
+    let report = board.report();
+    assert!(report.last().unwrap().starts_with("END "), "{report:?}");
+    assert_eq!(board.request("HELLO").split(' ').nth(4), Some("closed"));
+    board.as_custodian("ERASE");
+    assert_eq!(board.request("HELLO").split(' ').nth(4), Some("blank"));
+    arms
+}
+
+/// A whole trial of either design runs over the serial line.
+#[test]
+fn whole_trials_run_over_the_line() {
+    for design in ["interim", "dp-conse"] {
+        let arms = whole_trial(design, 120);
+        let ones = arms.iter().filter(|arm| **arm == 1).count();
+        assert!((20..=100).contains(&ones), "{design}: {ones} of 120 patients got arm 1");
+    }
+}
+
+/// Flash that reads zero or ones at first boot is a blank device.
+#[test]
+fn empty_flash_is_a_blank_device() {
+    let firmware = Firmware::Release;
+    let (_, length) = firmware.journal();
+    for fresh in [0x00, 0xFF] {
+        let mut board = Emulator::boot_on(firmware, &vec![fresh; length as usize]);
+        assert!(board.request("HELLO").contains(" blank "));
+        board.begin("features=2 patients=10 epsilon=1");
+        board.assign(1, 0);
+    }
+}
+
+/// Flash full of noise is a fault, and nobody is assigned.
+#[test]
+fn flash_full_of_noise_is_a_fault() {
+    let mut dice = Dice(3);
+    let noise: Vec<u8> = (0..Firmware::Release.journal().1).map(|_| dice.roll(256) as u8).collect();
+    let mut board = Emulator::boot_on(Firmware::Release, &noise);
+    assert!(board.request("HELLO").contains(" fault "));
+    assert!(board.request("ASSIGN 1 0").starts_with("ERR storage"));
+}
+
+/// 64 features and 256 waiting patients, both looks and the report.
+#[test]
+fn full_capacity_fits_in_16_kb() {
+    let mut board = Emulator::boot(Firmware::Release);
+    board.begin("features=64 patients=400 epsilon=1");
+    for k in 1..=256 {
+        board.assign(k, k % 64);
+    }
+    assert_eq!(board.status("waiting"), 256);
+    let full = board.request("ASSIGN 257 0");
+    assert!(full.starts_with("ERR full"), "{full}");
+    for k in 1..=256 {
+        board.expect(&format!("OUTCOME {k} 1"), &format!("OK {k}"));
+    }
+    for k in 257..=400 {
+        board.assign(k, k % 64);
+        board.expect(&format!("LOST {k}"), &format!("OK {k}"));
+    }
+    // Every outcome is in: the trial closes itself with the look of the second half.
+    assert_eq!(board.report().len(), 65);
+    board.print_memory("64 features, 256 waiting, both looks, report");
+}
+
+/// A custodian compares this hash with the release's.
+#[test]
+fn hello_names_the_image() {
+    for firmware in [Firmware::Release, Firmware::Test] {
+        Emulator::boot(firmware).expect_image(&firmware.path());
+    }
+}

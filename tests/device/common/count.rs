@@ -1,0 +1,12 @@
+//! How many random trials a test plays.
+
+/// As many as `EQUIPOISE_TRIALS` says, or `usual`.
+pub fn trials(usual: u64) -> u64 {
+    let Ok(text) = std::env::var("EQUIPOISE_TRIALS") else { return usual };
+    text.parse().unwrap_or_else(|_| panic!("EQUIPOISE_TRIALS={text}: allowed is a number"))
+}
+
+/// As many as `usual`, or a fifth of them if `EQUIPOISE_TRIALS` is set.
+pub fn long_trials(usual: u64) -> u64 {
+    if std::env::var_os("EQUIPOISE_TRIALS").is_some() { usual / 5 } else { usual }
+}

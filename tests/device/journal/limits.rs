@@ -1,0 +1,159 @@
+//! What the journal refuses, and the sizes at which it begins to.
+
+use equipoise::journal::{Error, Journal, MAX_KEYS, MountError};
+use equipoise::testkit::strict_flash::{StrictFlash, Tear};
+
+use crate::common::book::Flash;
+use crate::common::wide::Wide;
+
+fn mounted(parts: &mut Wide) -> Journal<Flash> {
+    Journal::mount(Flash::new(16, 0xff), parts).ok().unwrap()
+}
+
+/// Half a page, 125 words, needs no room: seven public parts of 17 words, four words of
+/// descriptors, header and commit word.
+#[test]
+fn half_a_page_needs_no_room() {
+    let keys = [1, 2, 4, 5, 7, 8, 10, 11];
+    let mut parts = Wide::new(12, 68, 0).blank();
+    let mut journal = mounted(&mut parts);
+    parts.renew(2);
+    journal.commit(&parts, || keys.into_iter().take(7)).unwrap();
+    let before = journal.flash().operations();
+    assert_eq!(journal.commit(&parts, || keys.into_iter()), Err(Error::Room));
+    assert_eq!(journal.flash().operations(), before, "a refused commit writes nothing");
+    journal.make_room(&parts).unwrap();
+    journal.commit(&parts, || keys.into_iter()).unwrap();
+    assert_eq!(journal.commit(&parts, || keys.into_iter()), Err(Error::Room), "room for one");
+}
+
+/// The end of what was written to the newest page, which is the one after the last erased ones.
+fn used(journal: &mut Journal<Flash>) -> usize {
+    let words = journal.flash().words();
+    let pages = words.chunks(256).enumerate().filter(|(_, page)| page[0] != u32::MAX);
+    let (at, page) = pages.max_by_key(|(_, page)| page[0]).unwrap();
+    at * 256 + page.iter().rposition(|word| *word != u32::MAX).unwrap() + 1
+}
+
+#[test]
+fn nothing_to_commit_writes_nothing() {
+    let mut parts = Wide::new(3, 8, 0).blank();
+    let mut journal = mounted(&mut parts);
+    let before = journal.flash().operations();
+    journal.commit(&parts, core::iter::empty).unwrap();
+    assert_eq!(journal.flash().operations(), before);
+}
+
+/// A page is opened ahead as soon as the record of an ordinary request, 24 words, does not fit.
+#[test]
+fn next_page_is_opened_ahead() {
+    let mut seen = [false; 2];
+    // A record of the first part, which is secret, has five words, one of the second four.
+    for (count, key) in (2..6).flat_map(|count| [(count, 0), (count, 1)]) {
+        let mut parts = Wide::new(count, 4, 0).blank();
+        let mut journal = mounted(&mut parts);
+        parts.renew(1);
+        let opened = (0..256).any(|_| {
+            journal.commit(&parts, || core::iter::once(key)).unwrap();
+            let left = 256 - used(&mut journal) % 256;
+            assert!((0..9).any(|_| !journal.rest(&parts).unwrap()), "there is always work to do");
+            let opened = 256 - used(&mut journal) % 256 > left;
+            assert_eq!(opened, left < 24, "{left} words left");
+            seen = [seen[0] || left == 24, seen[1] || left == 23];
+            opened
+        });
+        assert!(opened, "no page was opened for as many records as a page has words");
+    }
+    assert_eq!(seen, [true; 2], "both sides of the limit were met");
+}
+
+fn geometry<const PAGE: usize>(pages: usize, parts: &Wide) -> Result<(), MountError> {
+    let flash = StrictFlash::<PAGE>::new(pages, 0xff);
+    Journal::mount(flash, &mut parts.blank()).map(drop).map_err(|(error, _)| error)
+}
+
+#[test]
+fn geometry_has_limits() {
+    let two = Wide::new(2, 4, 0);
+    let refused = Err(MountError::Geometry);
+    assert_eq!(geometry::<512>(16, &two), refused);
+    assert_eq!(geometry::<1024>(7, &two), refused);
+    assert_eq!(geometry::<1024>(8, &two), Ok(()));
+    assert_eq!(geometry::<1024>(64, &two), Ok(()));
+    assert_eq!(geometry::<1024>(65, &two), refused);
+    assert_eq!(geometry::<8192>(32, &two), Ok(()));
+    assert_eq!(geometry::<8192>(33, &two), refused);
+    assert_eq!(geometry::<16_384>(8, &two), refused);
+    assert_eq!(geometry::<1024>(64, &Wide::new(0, 4, 0)), refused);
+    assert_eq!(geometry::<1024>(64, &Wide::new(512, 4, MAX_KEYS - 512)), Ok(()));
+    assert_eq!(geometry::<1024>(64, &Wide::new(512, 4, MAX_KEYS - 511)), refused);
+}
+
+/// A journal of as many parts as there may be is known as one.
+#[test]
+fn largest_journal_is_not_foreign() {
+    let mut parts = Wide::new(512, 4, MAX_KEYS - 512).blank();
+    let journal = Journal::mount(Flash::new(64, 0xff), &mut parts).ok().unwrap();
+    assert_eq!(Journal::is_foreign(journal.release()), Ok(false));
+}
+
+/// A record with an absent secret part may be torn like any other.
+#[test]
+fn torn_record_with_an_absent_secret_mounts() {
+    let mut parts = Wide::new(6, 8, 0).blank();
+    let journal = mounted(&mut parts);
+    parts.renew(2);
+    assert!(parts.values[3].is_empty(), "the second secret part is absent");
+    for cut in 0..256 {
+        let mut torn = journal.clone();
+        torn.flash().cut_after(cut, Tear::Random(cut));
+        let done = torn.commit(&parts, || 3..6);
+        let mut flash = torn.release();
+        flash.power_up();
+        let mut found = parts.blank();
+        assert!(Journal::mount(flash, &mut found).is_ok(), "cut at {cut}");
+        if done.is_ok() {
+            assert_eq!(found.values[4..], parts.values[4..]);
+            return;
+        }
+    }
+    panic!("the commit was never finished");
+}
+
+/// A journal that could not be read commits nothing.
+#[test]
+fn unreadable_journal_commits_nothing() {
+    let mut bytes = vec![0xff; 8 * 1024];
+    (bytes[0], bytes[5000]) = (1, 2);
+    let mut parts = Wide::new(2, 4, 0).blank();
+    let mut journal = Journal::unread(Flash::from_bytes(&bytes));
+    assert_eq!(journal.recover(&mut parts), Err(MountError::Foreign));
+    assert_eq!(journal.commit(&parts, || core::iter::once(0)), Err(Error::Broken));
+    assert_eq!(journal.rest(&parts), Ok(false));
+    assert_eq!(journal.flash().bytes(), bytes);
+}
+
+/// Every error message says what happened.
+#[test]
+fn messages_differ() {
+    use embedded_storage::nor_flash::NorFlashErrorKind::Other;
+    use equipoise::journal::{BadPart, TooSmall};
+    let messages = [
+        BadPart.to_string(),
+        TooSmall { pages: 8, needed: 31 }.to_string(),
+        Error::Flash(Other).to_string(),
+        Error::Full.to_string(),
+        Error::Room.to_string(),
+        Error::Broken.to_string(),
+        MountError::Geometry.to_string(),
+        MountError::Foreign.to_string(),
+        MountError::OtherFormat(7).to_string(),
+        MountError::Damaged.to_string(),
+        MountError::Part(19).to_string(),
+        MountError::Repair(Error::Full).to_string(),
+    ];
+    let different: std::collections::HashSet<_> = messages.iter().collect();
+    assert_eq!(different.len(), messages.len());
+    assert!(messages.iter().all(|message| message.len() > 10), "{messages:?}");
+    assert!(messages[1].contains("31") && messages[8].contains('7') && messages[10].contains("19"));
+}

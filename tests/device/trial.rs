@@ -1,0 +1,56 @@
+//! What the state machine of a trial promises, whatever is asked of it.
+
+mod blocks;
+mod late;
+mod looks;
+mod rules;
+
+use equipoise::chance::{Chance, Fraction, Sampler};
+use equipoise::design::Arm;
+use equipoise::design::schedule;
+use equipoise::noise::Laplace;
+use equipoise::plan::{Design, MAX_PATIENTS, Plan};
+use equipoise::trial::{AtOnce, Dirty, Part, Phase, Trial, TrialError};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+type Small = Trial<8, 16>;
+type Generator = Sampler<Xoshiro256PlusPlus>;
+
+const DESIGNS: [&str; 4] = ["conse", "dp-conse", "interim", "uniform"];
+
+fn plan(text: &str) -> Plan {
+    Plan::parse(text).unwrap()
+}
+
+fn bytes<const M: usize, const U: usize>(trial: &Trial<M, U>) -> Vec<u8> {
+    let mut out = vec![0; Trial::<M, U>::STATE_BYTES];
+    assert_eq!(trial.encode(&mut out), Some(out.len()));
+    out
+}
+
+/// Whether this part has changed.
+fn names(mut dirty: Dirty, part: Part) -> bool {
+    dirty.any(|changed| changed == part)
+}
+
+/// Whether it went well is not the question.
+fn ignore<T>(_: T) {}
+
+/// Answers coins from a script and draws no noise.
+struct Scripted(Vec<bool>);
+
+impl Chance for Scripted {
+    fn coin(&mut self) -> bool {
+        self.0.pop().unwrap_or(false)
+    }
+    fn biased_coin(&mut self, _: Fraction) -> bool {
+        self.coin()
+    }
+    fn discrete_laplace(&mut self, _: &Laplace) -> i64 {
+        0
+    }
+    fn lap_plus(&mut self, center: u64, _: &Laplace) -> u64 {
+        center
+    }
+}

@@ -1,0 +1,5 @@
+//! Tests of the build tool: its commands for boards, and those that documents show.
+
+mod documents;
+mod fake;
+mod probe;
