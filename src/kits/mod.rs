@@ -61,13 +61,19 @@ const ROUND_KEYS: u32 = u32::MAX;
 
 /// A pseudorandom function of two words.
 pub trait Prf {
+    /// Whether the time of a round must not depend on the place, as on a device.
+    const HIDES_TIME: bool = true;
+
     /// Its value.
     fn words(&self, a: u32, b: u32) -> [u32; 8];
 
     /// F of a round at a place, in a time that does not depend on which word is read.
-    fn bit(&self, round: u16, place: u32) -> u32 {
+    fn bit(&self, round: u16, place: u32) -> u32
+    where
+        Self: Sized,
+    {
         let wanted = place >> 5 & 7;
-        let pick = |(i, word): (u32, u32)| word & ones_if_negative((i ^ wanted).wrapping_sub(1));
+        let pick = |(i, word): (u32, u32)| word & ones_if_negative::<Self>((i ^ wanted).wrapping_sub(1));
         let words = (0..).zip(self.words(round.into(), place >> 8));
         let word = words.map(pick).fold(0, |all, word| all | word);
         word >> (place & 31) & 1
@@ -165,7 +171,7 @@ fn quarter_rounds(a: &mut [u32; 4], b: &mut [u32; 4], c: &mut [u32; 4], d: &mut 
 }
 
 /// The keys of two rounds.
-pub(crate) fn round_keys(prf: &impl Prf, pair: u16, size: u32) -> [u32; 2] {
+fn round_keys(prf: &impl Prf, pair: u16, size: u32) -> [u32; 2] {
     let [a, b, c, d, e, f, ..] = prf.words(pair.into(), ROUND_KEYS);
     // floor(W * size / 2^96) of a number W of three words, the last one the highest.
     let scale = |words: [u32; 3]| {
@@ -179,24 +185,24 @@ pub(crate) fn round_keys(prf: &impl Prf, pair: u16, size: u32) -> [u32; 2] {
 /// emits a branch on the Cortex-M0, whose time reveals which.
 // Saves 28 cycles of a blinded `ASSIGN` on the Cortex-M0.
 #[inline(always)]
-fn unknown(number: u32) -> u32 {
-    black_box(number)
+fn unknown<P: Prf>(number: u32) -> u32 {
+    if P::HIDES_TIME { black_box(number) } else { number }
 }
 
 /// All ones if a difference is negative, else zero.
-fn ones_if_negative(difference: u32) -> u32 {
-    unknown(((difference as i32) >> 31) as u32)
+fn ones_if_negative<P: Prf>(difference: u32) -> u32 {
+    unknown::<P>(((difference as i32) >> 31) as u32)
 }
 
 /// One round. Without branches, so that its time does not depend on the place.
 #[inline]
-pub(crate) fn turn(prf: &impl Prf, round: u16, key: u32, size: u32, place: u32) -> u32 {
+fn turn<P: Prf>(prf: &P, round: u16, key: u32, size: u32, place: u32) -> u32 {
     let difference = key.wrapping_sub(place);
     // All are below 2^31.
-    let partner = difference.wrapping_add(size & ones_if_negative(difference));
-    let below = ones_if_negative(place.wrapping_sub(partner));
+    let partner = difference.wrapping_add(size & ones_if_negative::<P>(difference));
+    let below = ones_if_negative::<P>(place.wrapping_sub(partner));
     let higher = place ^ ((place ^ partner) & below);
-    let swap = unknown(prf.bit(round, higher).wrapping_neg());
+    let swap = unknown::<P>(prf.bit(round, higher).wrapping_neg());
     place ^ ((place ^ partner) & swap)
 }
 
@@ -232,8 +238,8 @@ impl Walk {
     /// 1 if fewer rounds of this walk are done than of the other, else 0. Without branches, so that
     /// its time does not reveal which arm's kit is behind.
     pub(crate) fn is_behind(self, other: Self) -> usize {
-        let difference = unknown(self.pairs().wrapping_sub(other.pairs()));
-        (ones_if_negative(difference) & 1) as usize
+        let difference = unknown::<KitKey>(self.pairs().wrapping_sub(other.pairs()));
+        (ones_if_negative::<KitKey>(difference) & 1) as usize
     }
 
     /// Does the next two rounds for a trial with so many kits an arm. False when all were done.

@@ -17,13 +17,14 @@ pub fn lint() -> Result<(), String> {
     run(cargo().args(["fmt", "--all", "--check"]))?;
     columns()?;
     run(&mut Command::new(tools::typos()?))?;
-    let clippy = ["clippy", "--all-targets"];
     let strict = ["--", "-D", "warnings"];
-    run(cargo().args(clippy).args(["--features", TESTED]).args(strict))?;
-    run(cargo().args(clippy).args(["--package", "xtask"]).args(strict))?;
-    // The core without `host`, with its unit tests, as miri runs them.
-    let core = ["clippy", "--lib", "--profile", "test", "--no-default-features"];
-    run(cargo().args(core).args(strict))?;
+    let all = ["clippy", "--workspace", "--all-targets", "--features", TESTED];
+    run(cargo().args(all).args(strict))?;
+    // A run over all members unifies features and would hide a missing one.
+    for package in ["equipoise", "equipoise-study", "equipoise-audit", "equipoise-ward"] {
+        run(cargo().args(["clippy", "--package", package, "--lib"]).args(strict))?;
+    }
+    run(cargo().args(["clippy", "--package", "equipoise", "--tests"]).args(strict))?;
     let fuzz = ["--manifest-path", "fuzz/Cargo.toml", "--target-dir", "target/fuzz"];
     run(cargo().arg("clippy").args(fuzz).args(strict))?;
     let compiler = tools::compiler()?;

@@ -283,7 +283,8 @@ fn test() -> Result<(), String> {
 }
 
 /// What plain `cargo test` leaves out, because it needs more than a Rust toolchain.
-const TESTED: &str = "qemu-tests,terminal-tests,browser-tests";
+const TESTED: &str =
+    "equipoise/board-tests,equipoise-cli/terminal-tests,equipoise-cli/browser-tests";
 
 /// `cargo test` of everything, with the builds that the firmware's tests run and their emulators.
 fn all_tests(compiler: &tools::Compiler) -> Result<Command, String> {
@@ -314,7 +315,7 @@ fn counts() -> Result<(), String> {
     tools::qemu()?;
     let mut command = all_tests(&tools::compiler()?)?;
     command
-        .args(["--test", "qemu", "--", "--nocapture"])
+        .args(["--test", "boards", "--", "--nocapture"])
         .args(["instruction_counts", "ready_kit", "back_to_back"])
         .stderr(Stdio::inherit());
     let line = shown(&command);

@@ -57,7 +57,7 @@ pub fn coverage(words: &[&str]) -> Result<(), String> {
         other => return Err(format!("`{}`: allowed is --settings NUMBER", other.join(" "))),
     };
     let mut command = cargo();
-    command.args(["test", "--quiet", "--test", "operating", "random", "--", "--nocapture"]);
+    command.args(["test", "--quiet", "--test", "study", "operating::random", "--", "--nocapture"]);
     run(command.env("EQUIPOISE_SETTINGS", settings.to_string()))
 }
 
@@ -66,7 +66,7 @@ pub fn coverage(words: &[&str]) -> Result<(), String> {
 pub fn miri() -> Result<(), String> {
     tools::miri()?;
     let mut command = Command::new("rustup");
-    command.args(["run", "nightly", "cargo", "miri", "test", "--lib", "--no-default-features"]);
+    command.args(["run", "nightly", "cargo", "miri", "test", "--package", "equipoise", "--lib"]);
     // The assembly that libm has for square roots cannot be interpreted.
     command.args(["--features", "libm/force-soft-floats", "--target-dir", "target/miri"]);
     // Too slow in an interpreter: a million samples, millions of products, whole flashes that are
@@ -81,7 +81,8 @@ pub fn miri() -> Result<(), String> {
 struct Room {
     name: &'static str,
     files: &'static [&'static str],
-    /// Tests of a second or two, unoptimized, that notice most changes in it.
+    /// Modules of `tests/device` with tests of a second or two, unoptimized, that notice most
+    /// changes in it.
     tests: &'static [&'static str],
 }
 
@@ -96,38 +97,38 @@ const ROOMS: [Room; 5] = [
         name: "design",
         files: &["src/design/**/*.rs"],
         tests: &[
-            "--test=device",
-            "--test=golden_flash",
-            "--test=paper",
-            "--test=reference",
-            "--test=trial",
+            "requests::",
+            "golden_flash::",
+            "paper::",
+            "reference::",
+            "trial::",
         ],
     },
     Room {
         name: "device",
         files: &["src/device/**/*.rs"],
-        tests: &["--test=blinded", "--test=device", "--test=golden_flash", "--test=golden_wire"],
+        tests: &["blinded::", "requests::", "golden_flash::", "golden_wire::"],
     },
     Room {
         name: "journal",
         files: &["src/journal/**/*.rs"],
-        tests: &["--test=journal", "--test=flash_images"],
+        tests: &["journal::", "flash_images::"],
     },
     Room {
         name: "trial",
         files: &["src/trial/**/*.rs"],
         tests: &[
-            "--test=blinded",
-            "--test=device",
-            "--test=golden_flash",
-            "--test=reference",
-            "--test=trial",
+            "blinded::",
+            "requests::",
+            "golden_flash::",
+            "reference::",
+            "trial::",
         ],
     },
     Room {
         name: "wire",
         files: &["src/wire/**/*.rs", "src/codec.rs"],
-        tests: &["--test=device", "--test=golden_wire", "--test=main_loop"],
+        tests: &["requests::", "golden_wire::", "main_loop::"],
     },
 ];
 /// Parts of the names of those tests that take more than a second.
@@ -142,30 +143,6 @@ const SLOW: [&str; 10] = [
     "peeking",
     "table_of",
     "two_bits_never",
-];
-/// All tests of the core. They are run only on the changes that the quick ones did not notice.
-const THOROUGH_TESTS: [&str; 21] = [
-    "--lib",
-    "--test=blinded",
-    "--test=capacity",
-    "--test=dead_bit",
-    "--test=device",
-    "--test=endurance",
-    "--test=flash_images",
-    "--test=fuzz",
-    "--test=golden_flash",
-    "--test=golden_wire",
-    "--test=journal",
-    "--test=limits",
-    "--test=line_noise",
-    "--test=main_loop",
-    "--test=non_interference",
-    "--test=paper",
-    "--test=power_cut",
-    "--test=reference",
-    "--test=trial",
-    "--test=trial_power_cut",
-    "--test=wear",
 ];
 /// Random trials of a quick test.
 const QUICK_TRIALS: &str = "400";
@@ -204,12 +181,13 @@ pub fn mutants(words: &[&str]) -> Result<(), String> {
             _ => continue,
         };
         let profile = vec!["--profile=mutants".to_owned()];
-        let quick = Pass { options: profile, tests: room.tests, skipped: &SLOW };
+        let quick = Pass { options: profile, filters: room.tests, skipped: &SLOW };
         let mut missed = quick.run(&program, room.name, files)?;
         if !missed.is_empty() {
             let options = missed.lines().map(|change| format!("--re=^{}$", escaped(change)));
             let options = options.collect();
-            let thorough = Pass { options, tests: &THOROUGH_TESTS, skipped: &[] };
+            // All tests of the core, on the changes that the quick ones did not notice.
+            let thorough = Pass { options, filters: &[], skipped: &[] };
             missed = thorough.run(&program, room.name, files)?;
         }
         unnoticed += &missed;
@@ -240,7 +218,8 @@ fn escaped(text: &str) -> String {
 /// One run of cargo-mutants.
 struct Pass<'a> {
     options: Vec<String>,
-    tests: &'a [&'a str],
+    /// Names of the tests that run; all if there is none.
+    filters: &'a [&'a str],
     skipped: &'a [&'a str],
 }
 
@@ -253,10 +232,10 @@ impl Pass<'_> {
         command.args(["mutants", "--no-shuffle", "--jobs=2", "--output", &output]);
         command.args(&self.options);
         command.args(files.iter().map(|file| format!("--file={file}")));
-        command.args(self.tests.iter().map(|test| format!("--cargo-arg={test}")));
+        command.args(["--package=equipoise", "--cargo-arg=--lib", "--cargo-arg=--test=device"]);
         // The laws of the samplers and the boards take long and are not changed.
         let skipped = ["noise::", "board::"].iter().chain(self.skipped);
-        command.args(["--", "--"]).args(skipped.flat_map(|test| ["--skip", test]));
+        command.args(["--", "--"]).args(self.filters).args(skipped.flat_map(|test| ["--skip", test]));
         // The cargo that runs this would be found in the environment of the mutated builds.
         command.env("CARGO", cargo().get_program());
         if !self.skipped.is_empty() {
