@@ -9,6 +9,7 @@
 //!
 //! | module | what it is | start with |
 //! |---|---|---|
+//! | [`terms`] | arms, phases, limits: the words that everybody needs | [`terms::Arm`] |
 //! | [`plan`] | public parameters of a trial, checked once | [`plan::Plan`] |
 //! | [`ratio`] | exact rationals, in which a plan and its rates are given | [`ratio::Ratio`] |
 //! | [`chance`], [`noise`] | the source of randomness; exact integer samplers | [`chance::Chance`] |
@@ -30,7 +31,8 @@
 //! ```
 //! use equipoise::chance::DeviceSampler;
 //! use equipoise::plan::Plan;
-//! use equipoise::trial::{Phase, Trial};
+//! use equipoise::terms::Phase;
+//! use equipoise::trial::Trial;
 //!
 //! let plan = Plan::parse("features=2 patients=100 epsilon=1")?;
 //! let mut trial: Trial<2, 8> = Trial::new(plan)?;
@@ -76,6 +78,7 @@ pub mod kits;
 pub mod noise;
 pub mod plan;
 pub mod ratio;
+pub mod terms;
 pub mod trial;
 pub mod wire;
 

@@ -6,7 +6,7 @@
 //! a frame, five rows 20 ms.
 
 use super::Screen;
-use crate::design::Arm;
+use crate::terms::Arm;
 use crate::wire::State;
 use core::convert::Infallible;
 use embedded_hal::digital::OutputPin;

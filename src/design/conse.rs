@@ -20,11 +20,12 @@
 //! Means are compared in f64. IEEE division, multiplication and addition give the same bits on the
 //! board (in software) and on a host, and so do libm's logarithms and powers.
 
-use super::{AnyFeature, Arm, Choice, Design, Half, Look, arm_byte, arm_from_byte, published};
+use super::{AnyFeature, Choice, Design, Half, Look, published};
 use crate::chance::Chance;
 use crate::codec::{Reader, Writer};
 use crate::estimate::Estimate;
 use crate::plan::Plan;
+use crate::terms::{Arm, arm_byte, arm_from_byte};
 
 pub use super::steps::{Conse, Epoch, Steps};
 

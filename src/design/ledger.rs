@@ -5,10 +5,11 @@ use super::cells::{Cells, MAX_CELLS_BYTES, Sums, Unit};
 use super::comparison::{Difference, Measure, Spread};
 use super::interim::LedgerDesign;
 use super::schedule::LookKind;
-use super::{Arm, Choice, Look, arm_byte, arm_from_byte};
+use super::{Choice, Look};
 use crate::chance::{Chance, Fraction};
 use crate::codec::{Reader, Writer};
 use crate::estimate::Estimate;
+use crate::terms::{Arm, arm_byte, arm_from_byte};
 
 /// Least N of a ledger wherever it is a divisor or a forecast.
 const MIN_OUTCOMES: f64 = 4.0;

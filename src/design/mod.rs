@@ -12,7 +12,6 @@
 //! [`published`] and [`ledgers`] give a design all of its features at a look. (The short ways of a
 //! simulation, `trial::at_once` and `trial::late`, and the views for tests do it themselves.)
 
-mod arm;
 pub(crate) mod cells;
 mod comparison;
 pub mod conse;
@@ -27,13 +26,11 @@ use crate::chance::Chance;
 use crate::chance::Fraction;
 use crate::estimate::Estimate;
 use crate::plan::{Design as DesignName, Plan};
+use crate::terms::Arm;
 use conse::Conse;
 use dp_conse::DpConse;
 use interim::LedgerDesign;
 use schedule::LookKind;
-
-pub use arm::Arm;
-pub(crate) use arm::{arm_byte, arm_from_byte};
 
 /// A chosen arm, with one bit that the design keeps until the patient is resolved: for `conse` and
 /// `dp-conse` whether the outcome counts, for the others whether the coin was the biased one.

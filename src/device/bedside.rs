@@ -5,9 +5,10 @@ use super::Answer;
 use super::generator::Seeded;
 use super::health::Entropy;
 use super::ready::Ready;
-use crate::design::Arm;
 use crate::journal::JournalFlash;
-use crate::trial::{NoKit, TrialError};
+use crate::terms::Arm;
+use crate::terms::NoKit;
+use crate::trial::TrialError;
 use crate::wire::{Refusal, Reply, Tag};
 
 impl<F, E, G, const M: usize, const U: usize> Ready<'_, F, E, G, M, U>

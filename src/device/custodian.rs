@@ -19,7 +19,7 @@ use super::ready::Ready;
 use crate::codec::{Reader, Writer};
 use crate::journal::{JournalFlash, TooSmall};
 use crate::plan::{Design, Plan, Ratio};
-use crate::trial::Phase;
+use crate::terms::Phase;
 use crate::wire::{Claim, FileDigest, Lock, MAC_BYTES, Micro, Refusal, Reply, TrialId, TrialName};
 
 /// What a device may spend in its life: epsilon 100, in millionths.

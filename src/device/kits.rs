@@ -9,8 +9,8 @@
 //! file's digest and the counts; so the key cannot be changed while there is a blinded trial.
 
 use super::DeviceState;
-use crate::design::Arm;
 use crate::kits::{KitKey, Walk};
+use crate::terms::Arm;
 
 /// The key of the kit numbers, and the next kit of each arm as far as it is computed.
 #[derive(Clone, Debug)]

@@ -46,7 +46,7 @@ use core::ops::DerefMut;
 
 use crate::journal::{Journal, JournalFlash, MountError};
 use crate::plan::Design;
-use crate::trial::Phase;
+use crate::terms::Phase;
 use crate::wire::{
     self, Framed, Hello, ImageHash, Line, NextLook, Refusal, Reply, Request, Restart, State,
     Status, Stored, WireError,

@@ -17,7 +17,7 @@ use super::{Answer, send};
 use crate::estimate::Estimate;
 use crate::journal::JournalFlash;
 use crate::plan::Plan;
-use crate::trial::Phase;
+use crate::terms::Phase;
 use crate::wire::{MAC_BYTES, Micro, Refusal, Reply, Row, TrialName};
 
 /// The MAC of a report, row by row.

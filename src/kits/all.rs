@@ -4,7 +4,7 @@
 //! of a round is computed once for each block of 256 places and not once for each place.
 
 use super::{KitKey, Prf, ROUNDS, round_keys, turn};
-use crate::design::Arm;
+use crate::terms::Arm;
 use std::prelude::rust_2024::*;
 
 /// F of two rounds at every place.

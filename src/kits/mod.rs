@@ -49,10 +49,8 @@ pub mod all;
 
 use core::hint::black_box;
 
-use crate::design::Arm;
+use crate::terms::{Arm, MAX_KITS};
 
-/// Most kits an arm.
-pub const MAX_KITS: u32 = 1 << 20;
 /// Rounds of the permutation, an even number.
 pub const ROUNDS: u16 = 640;
 
@@ -73,7 +71,8 @@ pub trait Prf {
         Self: Sized,
     {
         let wanted = place >> 5 & 7;
-        let pick = |(i, word): (u32, u32)| word & ones_if_negative::<Self>((i ^ wanted).wrapping_sub(1));
+        let pick =
+            |(i, word): (u32, u32)| word & ones_if_negative::<Self>((i ^ wanted).wrapping_sub(1));
         let words = (0..).zip(self.words(round.into(), place >> 8));
         let word = words.map(pick).fold(0, |all, word| all | word);
         word >> (place & 31) & 1

@@ -21,21 +21,14 @@
 mod bytes;
 mod parse;
 
-use crate::kits::MAX_KITS;
 use crate::ratio::Rate;
+use crate::terms::{MAX_FEATURES, MAX_KITS, MAX_PATIENTS, MAX_REPORTS};
 use core::fmt;
 
 pub use crate::ratio::{MAX_DENOMINATOR, NotARatio, Ratio};
 pub use bytes::PLAN_BYTES;
 pub(crate) use parse::excerpt;
 pub use parse::{Excerpt, Key, PlanError};
-
-/// Most features a plan may have.
-pub const MAX_FEATURES: u8 = 64;
-/// Most patients a plan may have.
-pub const MAX_PATIENTS: u32 = 10_000_000;
-/// Most planned looks inside the second half.
-pub const MAX_REPORTS: u8 = 8;
 
 /// The algorithm of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

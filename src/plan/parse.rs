@@ -4,8 +4,8 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::{Close, Design, Parameters, Plan};
-use crate::kits::MAX_KITS;
 use crate::ratio::{NotARatio, Ratio, digits, split_once};
+use crate::terms::MAX_KITS;
 
 /// The keys of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Kits of a blinded trial: the number in a reply, and the order in which they must be given.
 
-use crate::design::Arm;
 use crate::device::auth::CustodianKey;
 use crate::kits::{KitKey, origin};
+use crate::terms::Arm;
 use crate::wire::FileDigest;
 
 /// The kit of a reply to this patient.

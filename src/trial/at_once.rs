@@ -10,8 +10,10 @@ use super::{Last, Phase, Trial, TrialError, bit};
 use crate::chance::Chance;
 use crate::design::conse::Steps;
 use crate::design::interim::LedgerDesign;
-use crate::design::{AnyDesign, AnyFeature, Arm, Half};
-use crate::plan::{MAX_FEATURES, Plan};
+use crate::design::{AnyDesign, AnyFeature, Half};
+use crate::plan::Plan;
+use crate::terms::Arm;
+use crate::terms::MAX_FEATURES;
 
 /// Patients who come one after another, each with a yes/no outcome before the next.
 pub trait AtOnce {

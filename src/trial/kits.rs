@@ -8,64 +8,13 @@
 //! the reserve for replacements. So `ASSIGN` is never refused for want of a kit, and a replacement
 //! is refused at a public count, whatever the arms were.
 
-use core::fmt;
-
 use super::waiting::MAX_REPLACEMENTS;
 use super::{Phase, Trial};
 use crate::codec::Reader;
-use crate::design::Arm;
-use crate::kits::MAX_KITS;
+use crate::terms::{Arm, MAX_KITS, NoKit};
 
 /// Bytes that [`super::Part::Progress`] has more in a blinded trial.
 pub(super) const KITS_BYTES: usize = 20;
-
-/// Why a patient gets no other kit. Nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum NoKit {
-    /// The trial is not blinded.
-    Open,
-    /// The trial is closed.
-    Closed,
-    /// No such patient has been assigned.
-    Unknown,
-    /// The patient's outcome was recorded or written off.
-    Resolved,
-    /// The replacement that would be the patient's next.
-    Order(u8),
-    /// The patient had as many replacements as there may be.
-    Most,
-    /// The reserve is used up.
-    Reserve,
-}
-
-impl NoKit {
-    /// What the number in `ERR kits` is, and what is wrong with it; `None` for what has an error of
-    /// its own on the line. None of it depends on an arm.
-    #[must_use]
-    pub const fn in_words(self) -> Option<(&'static str, &'static str)> {
-        match self {
-            Self::Open => Some(("kits", "the trial is not blinded")),
-            Self::Resolved => Some(("patient", "is resolved")),
-            Self::Most => Some(("patient", "has had 3 replacements, the most allowed")),
-            Self::Reserve => Some(("replaced", "the kits left are for patients to come")),
-            Self::Closed | Self::Unknown | Self::Order(_) => None,
-        }
-    }
-}
-
-impl fmt::Display for NoKit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Closed => f.write_str("a closed trial gives no kits"),
-            Self::Unknown => f.write_str("no kit for a patient who was not assigned"),
-            Self::Order(next) => write!(f, "the patient's next replacement is number {next}"),
-            _ => f.write_str(self.in_words().map_or("no kit", |(_, meaning)| meaning)),
-        }
-    }
-}
-
-impl core::error::Error for NoKit {}
 
 /// What was given so far. All zeros in a trial that is not blinded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,8 @@ use super::waiting::Waiting;
 use super::{Last, Phase, Trial, TrialError, bit};
 use crate::chance::Chance;
 use crate::design::cells::Unit;
-use crate::design::{AnyDesign, AnyFeature, Arm};
+use crate::design::{AnyDesign, AnyFeature};
+use crate::terms::Arm;
 use std::prelude::rust_2024::*;
 
 /// Patients who come one after another, and what becomes of them.

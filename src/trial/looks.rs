@@ -4,7 +4,7 @@ use super::{Phase, Trial};
 use crate::chance::Chance;
 use crate::design::schedule::{self, LookKind};
 use crate::design::{AnyFeature, Look};
-use crate::plan::MAX_FEATURES;
+use crate::terms::MAX_FEATURES;
 
 impl<const M: usize, const U: usize> Trial<M, U> {
     /// Whether a look is due before anything else.

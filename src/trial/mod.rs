@@ -14,9 +14,11 @@
 
 use crate::chance::Chance;
 use crate::design::conse::Conse;
-use crate::design::{AnyDesign, AnyFeature, Arm, Half};
+use crate::design::{AnyDesign, AnyFeature, Half};
 use crate::estimate::Estimate;
-use crate::plan::{Design, MAX_FEATURES, Plan};
+use crate::plan::{Design, Plan};
+use crate::terms::Arm;
+use crate::terms::{MAX_FEATURES, Phase};
 use kits::Given;
 use waiting::{Waiting, WaitingTable};
 
@@ -31,7 +33,6 @@ mod kits;
 mod late;
 mod looks;
 mod parts;
-mod phase;
 mod waiting;
 #[cfg(any(test, feature = "inspect"))]
 mod whole;
@@ -40,11 +41,9 @@ mod whole;
 pub use at_once::AtOnce;
 pub use dirty::Dirty;
 pub use error::TrialError;
-pub use kits::NoKit;
 #[cfg(feature = "std")]
 pub use late::{Answer, Late};
 pub use parts::{MAX_PART_BYTES, Part, STATE_VERSION};
-pub use phase::Phase;
 pub use waiting::{MAX_REPLACEMENTS, WAITING_BYTES};
 
 /// The last patient's arm and tag, kept to answer a repeated request.
@@ -390,4 +389,14 @@ impl<const M: usize, const U: usize> Trial<M, U> {
 /// The mask of one feature.
 const fn bit(feature: u8) -> u64 {
     1 << (feature & 63)
+}
+
+impl Phase {
+    /// The half whose rules apply; a closed trial has no patients left to apply them to.
+    const fn half(self) -> Half {
+        match self {
+            Self::Explore => Half::Explore,
+            Self::Measure | Self::Closed => Half::Measure,
+        }
+    }
 }

@@ -10,7 +10,8 @@ use super::kits::{Given, KITS_BYTES};
 use super::waiting::WAITING_BYTES;
 use super::{Last, Phase, Trial};
 use crate::codec::{Reader, Writer};
-use crate::design::{LEDGER_BYTES, TALLY_BYTES, arm_byte, arm_from_byte};
+use crate::design::{LEDGER_BYTES, TALLY_BYTES};
+use crate::terms::{arm_byte, arm_from_byte};
 
 /// Version of the byte form.
 pub const STATE_VERSION: u8 = 3;

@@ -7,9 +7,11 @@
 //! overwrites one.
 
 use crate::codec::Reader;
-use crate::design::{Arm, Choice};
-use crate::kits::MAX_KITS;
-use crate::plan::{MAX_FEATURES, MAX_PATIENTS, Plan};
+use crate::design::Choice;
+use crate::plan::Plan;
+use crate::terms::Arm;
+use crate::terms::MAX_KITS;
+use crate::terms::{MAX_FEATURES, MAX_PATIENTS};
 
 const PATIENT_BITS: u32 = 24;
 const FEATURE_BITS: u32 = 6;

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::Hex;
 use crate::plan::Design;
-use crate::trial::Phase;
+use crate::terms::Phase;
 
 /// What a device is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

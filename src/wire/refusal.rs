@@ -4,7 +4,7 @@ use core::fmt::{self, Write};
 
 use super::{Micro, Stored, WireError};
 use crate::plan::{PlanError, Ratio};
-use crate::trial::NoKit;
+use crate::terms::NoKit;
 
 /// The first word behind `ERR`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

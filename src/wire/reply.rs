@@ -10,9 +10,9 @@ use super::request::Words;
 use super::{
     Hex, Line, MAC_BYTES, NONCE_BYTES, PROTOCOL, Refusal, WireError, Word, is_text, open, unhex,
 };
-use crate::design::Arm;
 use crate::plan::Design;
-use crate::trial::Phase;
+use crate::terms::Arm;
+use crate::terms::Phase;
 
 /// A reply line. Borrowed text is the terminal's side only: the device makes `Reply<'static>`.
 #[derive(Clone, Debug, PartialEq, Eq)]

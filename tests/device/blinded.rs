@@ -7,9 +7,9 @@ use equipoise::testkit::kits;
 use std::collections::BTreeSet;
 
 use desk::{Desk, KEY};
-use equipoise::design::Arm;
 use equipoise::device::auth::CustodianKey;
 use equipoise::kits::number;
+use equipoise::terms::Arm;
 use equipoise::wire::{FileDigest, Reply, Request};
 use kits::{Given, kit};
 

@@ -6,11 +6,11 @@
 mod limits;
 mod refusals;
 
-use equipoise::design::Arm;
 use equipoise::device::auth::CustodianKey;
 use equipoise::device::report::ReportMac;
 use equipoise::plan::{Design, Plan, Ratio};
-use equipoise::trial::{NoKit, Phase};
+use equipoise::terms::Arm;
+use equipoise::terms::{NoKit, Phase};
 use equipoise::wire::{
     Claim, FileDigest, Hello, ImageHash, LINE_LIMIT, Lock, Micro, NextLook, Refusal, Reply,
     Request, Restart, Row, State, Status, Stored, Tag, TrialId, TrialName, WireError, Word,

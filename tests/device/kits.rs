@@ -1,9 +1,10 @@
 //! Kit numbers are a permutation, the same for the device, the pharmacy's list and unblinding.
 
-use equipoise::design::Arm;
 use equipoise::device::auth::CustodianKey;
 use equipoise::kits::all::{arms, numbers};
-use equipoise::kits::{KitKey, MAX_KITS, number, origin};
+use equipoise::kits::{KitKey, number, origin};
+use equipoise::terms::Arm;
+use equipoise::terms::MAX_KITS;
 use equipoise::wire::FileDigest;
 use rayon::prelude::*;
 

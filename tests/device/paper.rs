@@ -12,10 +12,11 @@ use crate::common::count;
 
 use algorithms::Paper;
 use equipoise::chance::{Chance, Fraction, Sampler};
-use equipoise::design::Arm;
 use equipoise::noise::Laplace;
 use equipoise::plan::{Close, Design, Parameters, Plan, Ratio};
-use equipoise::trial::{Phase, Trial};
+use equipoise::terms::Arm;
+use equipoise::terms::Phase;
+use equipoise::trial::Trial;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;

@@ -6,11 +6,13 @@ mod looks;
 mod rules;
 
 use equipoise::chance::{Chance, Fraction, Sampler};
-use equipoise::design::Arm;
 use equipoise::design::schedule;
 use equipoise::noise::Laplace;
-use equipoise::plan::{Design, MAX_PATIENTS, Plan};
-use equipoise::trial::{AtOnce, Dirty, Part, Phase, Trial, TrialError};
+use equipoise::plan::{Design, Plan};
+use equipoise::terms::Arm;
+use equipoise::terms::MAX_PATIENTS;
+use equipoise::terms::Phase;
+use equipoise::trial::{AtOnce, Dirty, Part, Trial, TrialError};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -4,12 +4,12 @@
 use equipoise::testkit::desk;
 
 use desk::{Desk, KEY, sealed};
-use equipoise::design::Arm;
 use equipoise::device::auth::{CustodianKey, WRONG_PROOFS};
 use equipoise::device::custodian::LIFETIME_BUDGET;
 use equipoise::device::report::ReportMac;
 use equipoise::kits::number;
 use equipoise::plan::{Key, Plan};
+use equipoise::terms::Arm;
 use equipoise::wire::{
     FileDigest, Hex, LINE_LIMIT, NONCE_SECONDS, PROTOCOL, Reply, Request, TrialId, TrialName, Word,
     checksum, unhex,

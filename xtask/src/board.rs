@@ -72,7 +72,8 @@ impl Board {
     /// The arguments that select the library that the firmware is made of.
     pub fn library(self, profile: Profile) -> Vec<String> {
         let features = format!("{}{}", self.feature(), profile.features());
-        let words = ["--package", "equipoise", "--profile", profile.name(), "--features", &features];
+        let words =
+            ["--package", "equipoise", "--profile", profile.name(), "--features", &features];
         words.map(str::to_owned).to_vec()
     }
 

@@ -96,13 +96,7 @@ const ROOMS: [Room; 5] = [
     Room {
         name: "design",
         files: &["src/design/**/*.rs"],
-        tests: &[
-            "requests::",
-            "golden_flash::",
-            "paper::",
-            "reference::",
-            "trial::",
-        ],
+        tests: &["requests::", "golden_flash::", "paper::", "reference::", "trial::"],
     },
     Room {
         name: "device",
@@ -117,13 +111,7 @@ const ROOMS: [Room; 5] = [
     Room {
         name: "trial",
         files: &["src/trial/**/*.rs"],
-        tests: &[
-            "blinded::",
-            "requests::",
-            "golden_flash::",
-            "reference::",
-            "trial::",
-        ],
+        tests: &["blinded::", "requests::", "golden_flash::", "reference::", "trial::"],
     },
     Room {
         name: "wire",
@@ -235,7 +223,10 @@ impl Pass<'_> {
         command.args(["--package=equipoise", "--cargo-arg=--lib", "--cargo-arg=--test=device"]);
         // The laws of the samplers and the boards take long and are not changed.
         let skipped = ["noise::", "board::"].iter().chain(self.skipped);
-        command.args(["--", "--"]).args(self.filters).args(skipped.flat_map(|test| ["--skip", test]));
+        command
+            .args(["--", "--"])
+            .args(self.filters)
+            .args(skipped.flat_map(|test| ["--skip", test]));
         // The cargo that runs this would be found in the environment of the mutated builds.
         command.env("CARGO", cargo().get_program());
         if !self.skipped.is_empty() {

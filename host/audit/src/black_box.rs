@@ -36,10 +36,10 @@ use rayon::prelude::*;
 use super::desk::{Desk, Leak, arm_of};
 use super::finding::{Finding, Method, claim};
 use super::loss::Loss;
-use equipoise::design::Arm;
 use equipoise::device::generator::{Generator, Seeded};
 use equipoise::device::health::Repeatable;
 use equipoise::plan::Plan;
+use equipoise::terms::Arm;
 
 /// Probability that any bound of an experiment is wrong.
 pub const FALSE_ALARMS: f64 = 1e-6;

@@ -1,8 +1,8 @@
 //! Small trials and their neighbours: which cases the exact audit walks.
 
 use super::exact::{Case, Patient, Record};
-use equipoise::design::Arm;
 use equipoise::plan::Plan;
+use equipoise::terms::Arm;
 
 /// All patients of a plan: every feature with every outcome and with none.
 #[must_use]

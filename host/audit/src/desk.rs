@@ -296,7 +296,7 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
 
 /// The arm in the replies to an `ASSIGN`, if it was accepted.
 #[must_use]
-pub fn arm_of(replies: &str) -> Option<equipoise::design::Arm> {
+pub fn arm_of(replies: &str) -> Option<equipoise::terms::Arm> {
     match reply_to(replies) {
         Some(Reply::Arm { arm, .. }) => Some(arm),
         _ => None,

@@ -7,8 +7,8 @@ use super::exact::{self, Case, Patient, Record, View};
 use super::finding::{Finding, Method, claim};
 use super::loss::Loss;
 use super::suite::parse;
-use equipoise::design::Arm;
 use equipoise::plan::{Design, Plan};
+use equipoise::terms::Arm;
 
 /// The families the exact audit walks for a design. Epsilon is large so that few noise values carry
 /// the mass; the structured audit covers any epsilon.

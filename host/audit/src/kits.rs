@@ -25,10 +25,10 @@ use rayon::prelude::*;
 
 use chacha20::ChaCha20Rng;
 use equipoise::chance::DeviceSampler;
-use equipoise::design::Arm;
 use equipoise::kits::KitKey;
 use equipoise::kits::all::numbers;
 use equipoise::plan::Plan;
+use equipoise::terms::Arm;
 use equipoise::trial::{Trial, TrialError};
 
 /// How kits are numbered.

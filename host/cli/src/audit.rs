@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use super::error::CliError;
-use equipoise::kits::{MAX_KITS, advantage};
+use equipoise::kits::advantage;
 use equipoise::plan::Design;
+use equipoise::terms::MAX_KITS;
 use equipoise_audit::finding::Finding;
 use equipoise_audit::kits::{Attack, FEATURES, Numbering, attack};
 use equipoise_audit::suite::PAIRS;

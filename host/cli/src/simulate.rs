@@ -10,9 +10,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::error::CliError;
 use super::values::{Choosers, Rates, arrivals, boundary, finite, instance, ratio, read};
-use equipoise::plan::{
-    Close, Design, MAX_FEATURES, MAX_PATIENTS, MAX_REPORTS, Parameters, Plan, PlanError, Ratio,
-};
+use equipoise::plan::{Close, Design, Parameters, Plan, PlanError, Ratio};
+use equipoise::terms::{MAX_FEATURES, MAX_PATIENTS, MAX_REPORTS};
 use equipoise_study::boundaries::Kind;
 use equipoise_study::output::{self, say};
 use equipoise_study::scenarios::{self, Cell};

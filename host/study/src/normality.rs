@@ -14,8 +14,8 @@ use std::fmt::Write;
 use crate::chart::{Axis, Chart, Look, Point, Series};
 use crate::normal::normal;
 use crate::simulate::{Scenario, SimulateError, estimates};
-use equipoise::design::Arm;
 use equipoise::plan::Design;
+use equipoise::terms::Arm;
 
 /// Standardised errors of one design.
 #[derive(Clone, Debug)]

@@ -20,8 +20,8 @@ use std::fmt::Write;
 
 use crate::chart::{Axis, Chart, Look, Point, Series};
 use crate::simulate::{Arrivals, Chooser, Instance, Policy, Scenario, SimulateError, Summary};
-use equipoise::design::Arm;
 use equipoise::plan::{Design, Plan, Ratio};
+use equipoise::terms::Arm;
 
 /// The parameter along a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,10 +24,10 @@ use crate::records::log;
 use crate::records::register::Treatment;
 use crate::records::report::{self, Effects};
 use crate::records::trial_file::TrialFile;
-use equipoise::design::Arm;
 use equipoise::kits::all::arms;
 use equipoise::plan::Plan;
-use equipoise::trial::Phase;
+use equipoise::terms::Arm;
+use equipoise::terms::Phase;
 use equipoise::wire::FileDigest;
 use equipoise_study::output::say;
 

@@ -5,7 +5,7 @@ use crate::emulation::board::{Board, Firmware};
 use crate::nrf52833::trials::{leds, lit};
 use crate::qemu::bedside::{Bedside, KEY, sealed, tag};
 use equipoise::board::display;
-use equipoise::design::Arm;
+use equipoise::terms::Arm;
 use equipoise::testkit::kits::{Given, kit};
 use equipoise::wire::FileDigest;
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use equipoise::plan::PLAN_BYTES;
-use equipoise::trial::NoKit;
+use equipoise::terms::NoKit;
 
 /// A second outcome, a correction and a late loss change nothing.
 #[test]

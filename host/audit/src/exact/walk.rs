@@ -6,7 +6,7 @@ use super::super::enumerator::Enumerator;
 use super::super::loss::{Laws, rounded};
 use super::watch::cells_to_mask;
 use super::{Act, Case, Record, Room, Sight, Small, SmallDesk, Stage};
-use equipoise::design::Arm;
+use equipoise::terms::Arm;
 
 /// States, each with the probability of being in it and of having seen what was seen.
 pub(super) type Belief = Vec<(u32, f64)>;

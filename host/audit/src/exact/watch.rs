@@ -3,9 +3,10 @@
 use super::super::desk::{arm_of, lend};
 use super::{Act, Room, Sight, Small, SmallDesk, Stage, View};
 use equipoise::chance::{Chance, Fraction};
-use equipoise::design::Arm;
 use equipoise::noise::Laplace;
-use equipoise::trial::{Phase, Trial};
+use equipoise::terms::Arm;
+use equipoise::terms::Phase;
+use equipoise::trial::Trial;
 
 impl Room for View {
     fn perform(&self, on: &mut Stage<'_>, act: Act) -> Option<Arm> {

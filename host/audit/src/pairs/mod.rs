@@ -31,8 +31,8 @@ use super::desk::Leak;
 use super::exact::{Patient, Record};
 use super::finding::{Finding, Method, claim};
 use super::loss::Loss;
-use equipoise::design::Arm;
 use equipoise::plan::{Design, Plan};
+use equipoise::terms::Arm;
 use equipoise::trial::Trial;
 use steps::{Differs, Steps};
 

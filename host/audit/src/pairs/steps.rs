@@ -11,9 +11,9 @@ use super::script::Script;
 use super::windows::{kept_cells, masked, noised, unmasked};
 use super::{FEATURES, Others, Pair, PairFault, PairLeak, Passed, WAITING};
 use equipoise::chance::{Chance, Sampler};
-use equipoise::design::Arm;
 use equipoise::noise::{Laplace, Rate};
-use equipoise::trial::Phase;
+use equipoise::terms::Arm;
+use equipoise::terms::Phase;
 
 const PAGES: usize = 32;
 /// Cells of a window: E, F, G of both arms.

@@ -6,8 +6,9 @@ use super::wish::score_error;
 use super::{Candidate, Choice, Given, Question, Target, Wish};
 use crate::normal::probit;
 use crate::simulate::{Instance, Policy, SimulateError, Summary};
-use equipoise::design::Arm;
-use equipoise::plan::{Design, MAX_PATIENTS, Ratio};
+use equipoise::plan::{Design, Ratio};
+use equipoise::terms::Arm;
+use equipoise::terms::MAX_PATIENTS;
 
 /// The ladders of epsilon and alpha, as numerator and denominator.
 pub(super) const EPSILONS: [(u32, u32); 21] = [

@@ -12,8 +12,8 @@ use super::harness::{Player, Stage};
 use super::instance::Law;
 use super::statistics::Run;
 use super::watch::Watch;
-use equipoise::design::Arm;
-use equipoise::plan::MAX_FEATURES;
+use equipoise::terms::Arm;
+use equipoise::terms::MAX_FEATURES;
 use equipoise::trial::{Answer, Late};
 
 /// An outcome on its way; `None` if it gets lost.

@@ -20,9 +20,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::SimulateError;
 use super::harness::Player;
 use equipoise::chance::{Chance, Sampler};
-use equipoise::design::Arm;
 use equipoise::estimate::Estimate;
 use equipoise::plan::{Plan, Ratio};
+use equipoise::terms::Arm;
 use equipoise::trial::AtOnce;
 
 /// A policy that is not one of the designs.

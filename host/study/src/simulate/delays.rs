@@ -12,7 +12,7 @@ use std::fmt;
 
 use super::SimulateError;
 use super::instance::ONE;
-use equipoise::design::Arm;
+use equipoise::terms::Arm;
 
 /// Longest delay; the simulation's largest table of waiting patients has room for it.
 pub const MAX_DELAY: u32 = 16_000;

@@ -18,10 +18,11 @@ use super::statistics::{FeatureRun, Report, Run};
 use super::watch::Watch;
 use super::{Delay, Lost, Policy, Scenario};
 use equipoise::chance::Sampler;
-use equipoise::design::Arm;
 use equipoise::design::schedule::next_look;
 use equipoise::estimate::{Estimate, Z95};
-use equipoise::plan::{MAX_FEATURES, Plan};
+use equipoise::plan::Plan;
+use equipoise::terms::Arm;
+use equipoise::terms::MAX_FEATURES;
 use equipoise::trial::{AtOnce, Late, Trial, TrialError};
 
 #[cfg(test)]

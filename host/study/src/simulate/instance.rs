@@ -14,7 +14,7 @@
 //! gap stays what it was.
 
 use super::SimulateError;
-use equipoise::design::Arm;
+use equipoise::terms::Arm;
 
 /// 2^32, the unit of probabilities.
 pub(super) const ONE: f64 = 4_294_967_296.0;

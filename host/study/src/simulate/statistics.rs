@@ -15,8 +15,8 @@
 
 use super::digits;
 use super::instance::Instance;
-use equipoise::design::Arm;
 use equipoise::estimate::{Estimate, Z95};
+use equipoise::terms::Arm;
 
 /// One unit of regret.
 pub(super) const REGRET: f64 = (1u64 << 20) as f64;

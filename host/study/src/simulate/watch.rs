@@ -1,7 +1,7 @@
 //! What a run is watched for: patients of each arm, and the first drop.
 
 use super::harness::Player;
-use equipoise::plan::MAX_FEATURES;
+use equipoise::terms::MAX_FEATURES;
 
 /// What a run is watched for.
 pub(super) struct Watch {

@@ -1,8 +1,8 @@
 //! Group-sequential boundaries on the shipping core: the chance of excluding 0 at any report.
 
 use equipoise::chance::Sampler;
-use equipoise::design::Arm;
 use equipoise::plan::Plan;
+use equipoise::terms::Arm;
 use equipoise::trial::{AtOnce, Trial};
 use equipoise_study::boundaries::Kind;
 use equipoise_study::boundaries::adjusted::{AdjustedRow, Effect, Looks, Simultaneous, adjust};

@@ -22,9 +22,9 @@ use crate::line::client::AskError;
 use crate::records::code::folded;
 use crate::records::log::Event;
 use crate::records::register::{Patient, Pending, Treatment};
-use equipoise::design::Arm;
+use equipoise::terms::Arm;
 
-use equipoise::trial::Phase;
+use equipoise::terms::Phase;
 use equipoise::wire::{Reply, Request, Status, Tag, Word};
 
 /// The result of asking for an arm.

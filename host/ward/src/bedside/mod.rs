@@ -26,7 +26,7 @@ use crate::records::text;
 use crate::records::tie::{self, same_trial};
 use crate::records::trial_file::TrialFile;
 pub use enrolment::no_room;
-use equipoise::trial::Phase;
+use equipoise::terms::Phase;
 use equipoise::wire::{Reply, Request, Status};
 
 /// Longest name of an operator.

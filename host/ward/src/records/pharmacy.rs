@@ -20,9 +20,9 @@ use crate::records::kit_label::KitLabel;
 use crate::records::log::{Event, Log};
 use crate::records::text;
 use crate::records::trial_file::TrialFile;
-use equipoise::design::Arm;
 use equipoise::kits::all::arms;
 use equipoise::kits::origin;
+use equipoise::terms::Arm;
 use equipoise::wire::{FileDigest, Hex};
 
 /// Longest reason.

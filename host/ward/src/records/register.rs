@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::records::code::folded;
 use crate::records::log::{Entry, Event, NoteKind};
-use equipoise::design::Arm;
+use equipoise::terms::Arm;
 
 /// What a patient was given.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -35,7 +35,7 @@ use crate::records::text;
 use crate::records::trial_file::TrialFile;
 use equipoise::estimate::Z95;
 use equipoise::plan::{Design, Plan};
-use equipoise::trial::Phase;
+use equipoise::terms::Phase;
 use equipoise::wire::{Hex, Micro, Status, TrialId};
 use equipoise_study::boundaries::adjusted::{
     self, Adjusted, AdjustedRow, Boundary, Looks, Simultaneous,

@@ -14,9 +14,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use equipoise::design::Arm;
 use equipoise::plan::Design;
-use equipoise::trial::Phase;
+use equipoise::terms::Arm;
+use equipoise::terms::Phase;
 use equipoise::wire::{
     FileDigest, Framer, Hello, Micro, NextLook, Refusal, Reply, Request, State, Status, Tag,
     TrialId, TrialName,

@@ -3,9 +3,9 @@
 mod patients;
 mod trouble;
 
-use equipoise::design::Arm;
 use equipoise::plan::Design;
-use equipoise::trial::Phase;
+use equipoise::terms::Arm;
+use equipoise::terms::Phase;
 use equipoise::wire::{FileDigest, Micro, NextLook, Status, TrialId, TrialName};
 use equipoise_ward::bedside::Recorded;
 use equipoise_ward::bedside::orders::Record;

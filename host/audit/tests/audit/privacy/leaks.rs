@@ -1,8 +1,8 @@
 //! Replies that leak on purpose, and whether the audit notices: exactly on one small trial, and by
 //! pairs of larger ones. (The black box: `over_the_line.rs`.)
 
-use equipoise::design::Arm;
 use equipoise::plan::{Design, Plan};
+use equipoise::terms::Arm;
 use equipoise::trial::Trial;
 use equipoise_audit::desk::{Desk, Leak, Steady};
 use equipoise_audit::exact::{Act, Room, SmallDesk, Stage, View};

@@ -4,10 +4,11 @@
 //! is the product but for the fault.
 
 use equipoise::chance::{Chance, Fraction};
-use equipoise::design::Arm;
 use equipoise::noise::{Laplace, Rate};
 use equipoise::plan::Design;
-use equipoise::trial::{MAX_PART_BYTES, Part, Phase, Trial};
+use equipoise::terms::Arm;
+use equipoise::terms::Phase;
+use equipoise::trial::{MAX_PART_BYTES, Part, Trial};
 use equipoise_audit::cases;
 use equipoise_audit::desk::lend;
 use equipoise_audit::enumerator::Enumerator;

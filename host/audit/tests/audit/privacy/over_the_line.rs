@@ -2,10 +2,10 @@
 //! the black box.
 
 use equipoise::chance::{Chance, Fraction};
-use equipoise::design::Arm;
 use equipoise::device::generator::{Generator, Seeded};
 use equipoise::noise::Laplace;
 use equipoise::plan::Design;
+use equipoise::terms::Arm;
 use equipoise_audit::black_box;
 use equipoise_audit::black_box::Experiment;
 use equipoise_audit::desk::{Desk, Steady, lend};

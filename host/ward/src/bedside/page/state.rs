@@ -1,6 +1,6 @@
 //! What every page knows: a fold over the news, and its form in JSON.
 
-use equipoise::design::Arm;
+use equipoise::terms::Arm;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::records::picture;
 use crate::records::register::Patient;
 use crate::records::report::Effects;
 use crate::records::trial_file::TrialFile;
-use equipoise::trial::Phase;
+use equipoise::terms::Phase;
 use equipoise::wire::{NextLook, Status};
 
 /// The last thing that happened.

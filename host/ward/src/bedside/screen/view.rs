@@ -19,7 +19,7 @@ use super::widgets::{age, bold, choice, choices, colour, cut, days, lines, scrol
 use super::{Connection, Model, Scene, letters};
 use crate::records::log::NoteKind;
 use crate::records::register::Patient;
-use equipoise::trial::Phase;
+use equipoise::terms::Phase;
 use equipoise::wire::NextLook;
 
 /// The smallest screen that can be drawn.

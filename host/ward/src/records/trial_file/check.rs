@@ -7,8 +7,8 @@ use crate::records::code::{CheckDigit, CodeRule};
 use crate::records::factors::{Factors, names};
 use crate::records::kit_label::{KitLabel, RawLabel};
 use crate::records::text;
-use equipoise::kits::MAX_KITS;
 use equipoise::plan::{Key, Plan};
+use equipoise::terms::MAX_KITS;
 use equipoise_study::boundaries::adjusted::{Boundary, RawBoundary};
 
 /// Most labels a graded outcome may have before it must be entered as a number.

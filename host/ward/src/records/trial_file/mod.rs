@@ -31,8 +31,8 @@ use crate::records::factors::Factors;
 use crate::records::kit_label::KitLabel;
 use crate::records::register::Treatment;
 pub use digest::DIGEST_BYTES;
-use equipoise::design::Arm;
 use equipoise::plan::Plan;
+use equipoise::terms::Arm;
 use equipoise_study::boundaries::adjusted::Boundary;
 
 /// The example that ships with the program.
