@@ -6,6 +6,7 @@
 
 mod board;
 mod dist;
+mod gates;
 mod lint;
 mod packages;
 mod page;
@@ -17,7 +18,6 @@ mod windows;
 use board::{Board, Build, Profile};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
-use xtask::steps::STEPS;
 use xtask::{elf, image};
 
 /// A command: its name, its options, what it does, and the function that does it.
@@ -28,7 +28,7 @@ struct Task {
     run: fn(&[&str]) -> Result<(), String>,
 }
 
-const TASKS: [Task; 18] = [
+const TASKS: [Task; 19] = [
     Task {
         name: "setup",
         options: "",
@@ -82,9 +82,9 @@ const TASKS: [Task; 18] = [
     Task {
         name: "test",
         options: "[--windows|--packages]",
-        help: "all gates and tests; --windows: the program under wine; --packages: what dist makes",
+        help: "all tests, with seconds a step; --windows: under wine; --packages: what dist makes",
         run: |words| match words {
-            [] => test(),
+            [] => gates::test(),
             ["--windows"] => windows::test(),
             ["--packages"] => packages::test(),
             other => Err(format!("`{}`: allowed is --windows or --packages", other.join(" "))),
@@ -95,6 +95,12 @@ const TASKS: [Task; 18] = [
         options: "",
         help: "gates without tests: format, spelling, clippy of every build, docs, oldest Rust",
         run: |words| no_options(words).and_then(|()| lint::lint()),
+    },
+    Task {
+        name: "release-check",
+        options: "[--long]",
+        help: "images built twice, Windows and macOS, the device's package; --long: long statistics",
+        run: gates::release_check,
     },
     Task {
         name: "columns",
@@ -273,47 +279,10 @@ fn qemu() -> Result<(), String> {
         .arg(&build.elf))
 }
 
-fn test() -> Result<(), String> {
-    for name in STEPS {
-        let step = TASKS.iter().find(|task| task.name == name).ok_or("no such step")?;
-        (step.run)(&[])?;
-    }
-    run(cargo().args(["test", "--package", "xtask"]))?;
-    run(&mut all_tests(&tools::compiler()?)?)
-}
-
-/// What plain `cargo test` leaves out, because it needs more than a Rust toolchain.
-const TESTED: &str =
-    "equipoise/board-tests,equipoise-cli/terminal-tests,equipoise-cli/browser-tests";
-
-/// `cargo test` of everything, with the builds that the firmware's tests run and their emulators.
-fn all_tests(compiler: &tools::Compiler) -> Result<Command, String> {
-    let mut command = cargo();
-    command.args(["test", "--features", TESTED]);
-    for (board, profile, name) in [
-        (Board::V1, Profile::Release, "EQUIPOISE_FIRMWARE"),
-        (Board::V1, Profile::Logging, "EQUIPOISE_FIRMWARE_LOGGING"),
-        (Board::V1, Profile::Test, "EQUIPOISE_FIRMWARE_TEST"),
-        (Board::V2, Profile::Release, "EQUIPOISE_FIRMWARE_V2"),
-        (Board::V2, Profile::Test, "EQUIPOISE_FIRMWARE_V2_TEST"),
-        (Board::Pico2, Profile::Release, "EQUIPOISE_FIRMWARE_PICO2"),
-        (Board::Pico2, Profile::Test, "EQUIPOISE_FIRMWARE_PICO2_TEST"),
-    ] {
-        command.env(name, absolute(&Build::make(compiler, board, profile)?.elf)?);
-    }
-    command.env("EQUIPOISE_AXE", absolute(&tools::axe()?)?);
-    command.env("EQUIPOISE_PYTHON", absolute(&tools::python()?)?);
-    Ok(command)
-}
-
-fn absolute(path: &Path) -> Result<std::path::PathBuf, String> {
-    std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
 /// The counts are made by a test, which prints them between other lines.
 fn counts() -> Result<(), String> {
     tools::qemu()?;
-    let mut command = all_tests(&tools::compiler()?)?;
+    let mut command = gates::Images::make(&tools::compiler()?)?.test();
     command
         .args(["--test", "boards", "--", "--nocapture"])
         .args(["instruction_counts", "ready_kit", "back_to_back"])

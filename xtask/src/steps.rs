@@ -1,4 +1,4 @@
-//! The commands with which `cargo xtask test` begins, before it runs the tests.
+//! Commands of CI, which no document's test runs again.
 
 /// Their names. A test compares the documents with them.
-pub const STEPS: [&str; 4] = ["setup", "lint", "sizes", "reproduce"];
+pub const STEPS: [&str; 4] = ["setup", "lint", "sizes", "release-check"];

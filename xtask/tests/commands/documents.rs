@@ -37,7 +37,8 @@ const REFUSED: [(&str, &str); 2] = [
 ];
 
 /// The features with which `cargo xtask test` builds the tests.
-const FEATURES: &str = "qemu-tests,terminal-tests,browser-tests";
+const FEATURES: &str =
+    "equipoise/board-tests,equipoise-cli/terminal-tests,equipoise-cli/browser-tests";
 
 #[test]
 fn shown_commands_work() {
@@ -68,7 +69,7 @@ fn shown_commands_work() {
                     let mut command = Command::new(env!("CARGO"));
                     command.arg(name).args(rest).current_dir("..");
                     if *name == "test" {
-                        command.args(["--features", FEATURES]);
+                        command.args(["--workspace", "--features", FEATURES]);
                     }
                     let output = command.output().unwrap();
                     assert!(output.status.success(), "{path}: {line}\n{output:?}");
