@@ -26,7 +26,7 @@ use crate::chance::Chance;
 use crate::chance::Fraction;
 use crate::estimate::Estimate;
 use crate::plan::{Design as DesignName, Plan};
-use crate::terms::Arm;
+use crate::terms::{Arm, Phase};
 use conse::Conse;
 use dp_conse::DpConse;
 use interim::LedgerDesign;
@@ -47,6 +47,16 @@ pub(crate) enum Half {
     Explore,
     /// The rest.
     Measure,
+}
+
+impl Half {
+    /// The half whose rules apply; a closed trial has no patients left to apply them to.
+    pub const fn of(phase: Phase) -> Self {
+        match phase {
+            Phase::Explore => Self::Explore,
+            Phase::Measure | Phase::Closed => Self::Measure,
+        }
+    }
 }
 
 /// A look, in public counts.

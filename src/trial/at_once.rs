@@ -76,7 +76,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         // Looks count resolved patients, the turn assigned ones.
         let waiting = if self.design.has_looks() { u32::from(self.waiting.len()) } else { 0 };
         let mut block = Block {
-            half: self.phase.half(),
+            half: Half::of(self.phase),
             features: self.features.get_mut(..used).unwrap_or(&mut []),
             assigned: self.assigned,
             end: plan.patients().min(self.next_look.saturating_add(waiting)),

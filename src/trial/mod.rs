@@ -268,7 +268,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         }
         let state = self.features.get_mut(usize::from(feature)).ok_or(TrialError::Feature)?;
         let choice =
-            self.design.choose(state, self.phase.half(), chance).ok_or(TrialError::Fault)?;
+            self.design.choose(state, Half::of(self.phase), chance).ok_or(TrialError::Fault)?;
         self.assigned = patient;
         let slot = self.waiting.fill(vacancy, Waiting { patient, replaced: 0, feature, choice });
         self.last = Last { arm: Some(choice.arm), tag };
@@ -363,7 +363,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         chance: &mut impl Chance,
     ) -> Result<(), TrialError> {
         let Waiting { patient, feature, choice, .. } = waiting;
-        let (half, has_looks) = (self.phase.half(), self.design.has_looks());
+        let (half, has_looks) = (Half::of(self.phase), self.design.has_looks());
         // Marked for a loss, a late outcome and the last of a batch alike, so that storage cannot
         // tell them apart.
         self.dirty.mark_outcomes(bit(feature), !has_looks);
@@ -389,14 +389,4 @@ impl<const M: usize, const U: usize> Trial<M, U> {
 /// The mask of one feature.
 const fn bit(feature: u8) -> u64 {
     1 << (feature & 63)
-}
-
-impl Phase {
-    /// The half whose rules apply; a closed trial has no patients left to apply them to.
-    const fn half(self) -> Half {
-        match self {
-            Self::Explore => Half::Explore,
-            Self::Measure | Self::Closed => Half::Measure,
-        }
-    }
 }

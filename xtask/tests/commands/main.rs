@@ -2,4 +2,5 @@
 
 mod documents;
 mod fake;
+mod house;
 mod probe;
