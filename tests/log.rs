@@ -1,7 +1,9 @@
 //! The log finds every change.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use equipoise::host::terminal::log::{self, Event, Head, Log, LogError};
 
@@ -170,8 +172,188 @@ fn the_new_head_follows_no_link() {
     let (path, victim) = (folder.path().join("log.jsonl"), folder.path().join("victim"));
     fs::write(&victim, "mine").unwrap();
     let (mut log, _) = Log::open(&path, "nurse").unwrap();
-    std::os::unix::fs::symlink(&victim, folder.path().join("log.jsonl.head.new")).unwrap();
-    log.append(event(1)).unwrap();
+    let fresh = folder.path().join("log.jsonl.head.new");
+    for patient in 1..=4 {
+        let _ = fs::remove_file(&fresh);
+        symlink(&victim, &fresh).unwrap();
+        log.append(event(patient)).unwrap();
+        // Nor is a file written to that has got a second name since.
+        let copy = folder.path().join(format!("copy {patient}"));
+        fs::hard_link(&fresh, &copy).unwrap();
+        let held = fs::read(&copy).unwrap();
+        log.append(event(patient)).unwrap();
+        assert_eq!(fs::read(&copy).unwrap(), held);
+    }
     assert_eq!(fs::read(&victim).unwrap(), b"mine");
-    log::verify(&path, None).unwrap();
+    assert_eq!(log::verify(&path, None).unwrap().0.lines, 8);
+    drop(log);
+    assert!(!fresh.exists(), "the spare head is removed at the end");
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+/// A log or a head that is a link, has a second name, belongs to somebody else or can be written by
+/// others is refused by every reader and writer, and left as it is.
+#[test]
+fn files_others_could_write_are_refused() {
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let link = |path: &Path, aside: &Path| {
+        fs::rename(path, aside).unwrap();
+        symlink(aside, path).unwrap();
+    };
+    let second_name = |path: &Path, aside: &Path| fs::hard_link(path, aside).unwrap();
+    let group = |path: &Path, _: &Path| set_mode(path, 0o620);
+    let all = |path: &Path, _: &Path| set_mode(path, 0o602);
+    let stranger = |path: &Path, _: &Path| chown(path, Some(12345), None).unwrap();
+    type Change<'a> = &'a dyn Fn(&Path, &Path);
+    let mut changes: Vec<(&str, Change<'_>)> = vec![
+        ("it is a symbolic link", &link),
+        ("it has 2 names", &second_name),
+        ("it has mode 0620", &group),
+        ("it has mode 0602", &all),
+    ];
+    if is_root {
+        changes.push(("it belongs to user 12345", &stranger));
+    }
+    for (reason, change) in changes {
+        for end in ["", ".head"] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = hundred_lines(folder.path());
+            let file = PathBuf::from(format!("{}{end}", path.display()));
+            let held = fs::read(&file).unwrap();
+            change(&file, &folder.path().join("aside"));
+            let opened = Log::open(&path, "nurse").unwrap_err().to_string();
+            assert!(opened.contains(reason), "{end}: {opened}");
+            let verified = log::verify(&path, None).unwrap_err().to_string();
+            assert!(verified.contains(reason), "{end}: {verified}");
+            assert_eq!(fs::read(&file).unwrap(), held);
+        }
+    }
+}
+
+/// A link to nothing is not followed either: no log and no head is made where it leads.
+#[test]
+fn no_log_is_made_through_a_link() {
+    for end in ["", ".head"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, away) = (folder.path().join("log.jsonl"), folder.path().join("away"));
+        symlink(&away, folder.path().join(format!("log.jsonl{end}"))).unwrap();
+        let why = Log::open(&path, "nurse").unwrap_err().to_string();
+        assert!(why.contains("it is a symbolic link"), "{end}: {why}");
+        assert!(!away.exists());
+    }
+}
+
+/// A log that others may read is its owner's alone from the next opening on.
+#[test]
+fn readable_log_becomes_owner_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = hundred_lines(folder.path());
+    for file in [path.clone(), log::head_path(&path)] {
+        set_mode(&file, 0o644);
+    }
+    let (mut log, _) = Log::open(&path, "nurse").unwrap();
+    log.append(event(101)).unwrap();
+    for file in [path.clone(), log::head_path(&path)] {
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o7777, 0o600, "{}", file.display());
+    }
+}
+
+/// A log that is moved away or opened to others takes no line until it is back as it was.
+#[test]
+fn log_that_is_moved_away_takes_no_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, aside) = (hundred_lines(folder.path()), folder.path().join("aside"));
+    let (mut log, _) = Log::open(&path, "nurse").unwrap();
+    let mut refused = |reason: &str| {
+        let why = log.append(event(101)).unwrap_err().to_string();
+        assert!(why.contains(reason), "{why}");
+    };
+    fs::rename(&path, &aside).unwrap();
+    refused("it is gone from its place");
+    fs::copy(&aside, &path).unwrap();
+    refused("it was replaced by another file");
+    fs::rename(&aside, &path).unwrap();
+    set_mode(&path, 0o666);
+    refused("it has mode 0666");
+    set_mode(&path, 0o600);
+    log.append(event(101)).unwrap();
+    assert_eq!(log::verify(&path, None).unwrap().0.lines, 101);
+}
+
+/// Names the log of a test that runs as a process of its own.
+const CHILD: &str = "EQUIPOISE_TEST_LOG";
+
+/// This test alone, as a process of its own that works with a log.
+fn alone(test: &str, log: &Path) -> Command {
+    let mut command = Command::new("sh");
+    let line = "ulimit -n 64; exec \"$0\" --exact --nocapture \"$1\"";
+    command.args(["-c", line]).arg(std::env::current_exe().unwrap()).arg(test).env(CHILD, log);
+    command
+}
+
+/// Lines and heads are written while the program has no descriptor left.
+#[test]
+fn no_descriptor_is_needed_to_append() {
+    let Some(path) = std::env::var_os(CHILD).map(PathBuf::from) else {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [folder.path().join("new.log"), hundred_lines(folder.path())] {
+            assert!(alone("no_descriptor_is_needed_to_append", &path).status().unwrap().success());
+            let (head, _) = log::verify(&path, None).unwrap();
+            let kept = fs::read_to_string(log::head_path(&path)).unwrap();
+            assert!(kept.contains(&format!("{{\"lines\":{},", head.lines)), "{kept}");
+        }
+        return;
+    };
+    let (mut log, entries) = Log::open(&path, "nurse").unwrap();
+    // A new log gets its first line at once, when it is tied to its trial.
+    let begun = entries.len() as u32 + 1;
+    log.append(event(begun)).unwrap();
+    let mut all = Vec::new();
+    let full = loop {
+        match fs::File::open("/dev/null") {
+            Ok(file) => all.push(file),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(full.raw_os_error(), Some(24), "EMFILE: {full}");
+    for patient in begun + 1..begun + 20 {
+        log.append(event(patient)).unwrap();
+    }
+    assert!(fs::File::open("/dev/null").is_err());
+}
+
+/// Whenever the terminal is killed, and whoever reads meanwhile, log and head are whole.
+#[test]
+fn log_and_head_survive_every_kill() {
+    if let Some(path) = std::env::var_os(CHILD).map(PathBuf::from) {
+        let (mut log, _) = Log::open(&path, "nurse").unwrap();
+        (1..).for_each(|patient| drop(log.append(event(patient)).unwrap()));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = hundred_lines(folder.path());
+    let mut lines = 100;
+    for _ in 0..10 {
+        let mut child = alone("log_and_head_survive_every_kill", &path)
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        // Until it has written, and then a different while each time.
+        let known = lines;
+        while lines < known + 5 {
+            assert!(child.try_wait().unwrap().is_none(), "the child ended");
+            lines = match log::verify(&path, None) {
+                Ok((head, _)) => head.lines,
+                // The last line is being written.
+                Err(LogError::Torn(_)) => lines,
+                Err(other) => panic!("{other}"),
+            };
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        lines = Log::open(&path, "nurse").unwrap().1.len() as u64;
+        assert!(lines > known);
+    }
 }

@@ -19,6 +19,7 @@ pub mod normal;
 pub mod normality;
 pub mod os;
 pub mod output;
+pub mod own_file;
 pub mod pareto;
 pub mod planner;
 pub mod pool;

@@ -3,14 +3,11 @@
 
 use crate::prelude::*;
 use std::ffi::OsString;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::CliError;
 use super::session::{OperatorArgs, OutputArgs, TrialArgs};
-use crate::host::os;
-use crate::host::output::{check_file, say};
+use crate::host::output::{check_file, say, write_private};
 use crate::host::terminal::keys::KeyFile;
 use crate::host::terminal::log::Log;
 use crate::host::terminal::pharmacy::{self, KitList};
@@ -122,20 +119,6 @@ fn list(args: &ListArgs) -> Result<(), CliError> {
         seal_file.display()
     ));
     Ok(())
-}
-
-/// Writes a file that only its owner can read. One that exists is replaced, so that it does not
-/// keep its mode.
-fn write_private(path: &Path, text: &str, force: bool) -> io::Result<()> {
-    if force {
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    let mut file = os::owner_only(OpenOptions::new().write(true).create_new(true)).open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
 }
 
 fn verify(args: &VerifyArgs) -> Result<(), CliError> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::error::CliError;
-use crate::host::output::{say, write_file};
+use crate::host::output::{say, write_private};
 use crate::host::terminal::bedside::{Bedside, MAX_OPERATOR};
 use crate::host::terminal::client::Client;
 use crate::host::terminal::link::Port;
@@ -43,7 +43,7 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Writes it there.
+    /// Writes it there; a file is readable by its owner alone.
     ///
     /// # Errors
     /// The file exists, or cannot be written.
@@ -52,7 +52,7 @@ impl OutputArgs {
             say(text);
             return Ok(());
         };
-        write_file(path, text, self.force).map_err(|error| CliError::file(path, &error))
+        write_private(path, text, self.force).map_err(|error| CliError::file(path, &error))
     }
 }
 

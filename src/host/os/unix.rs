@@ -2,9 +2,10 @@
 
 use crate::prelude::*;
 use std::format;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
@@ -16,6 +17,8 @@ pub type LocalStream = std::os::unix::net::UnixStream;
 
 /// Permission bits of everybody but the owner.
 const OTHERS: u32 = 0o077;
+/// Permission bits of everybody but the owner to write.
+const OTHERS_WRITE: u32 = 0o022;
 /// Permission bits of a private file.
 const PRIVATE: u32 = 0o600;
 /// All permission bits.
@@ -29,12 +32,20 @@ pub fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
 }
 
 /// The permission bits of a file that others can read or write.
+pub fn open_to_others(found: &Metadata) -> Option<u32> {
+    let mode = found.mode() & 0o777;
+    (mode & OTHERS != 0).then_some(mode)
+}
+
+/// Takes the permissions of everybody but the owner from an open file.
 ///
 /// # Errors
-/// There is no such file.
-pub fn open_to_others(path: &Path) -> io::Result<Option<u32>> {
-    let mode = std::fs::metadata(path)?.mode() & 0o777;
-    Ok((mode & OTHERS != 0).then_some(mode))
+/// The system refused.
+pub fn make_owner_only(file: &File) -> io::Result<()> {
+    match open_to_others(&file.metadata()?) {
+        Some(_) => file.set_permissions(Permissions::from_mode(PRIVATE)),
+        None => Ok(()),
+    }
 }
 
 /// Options that open a file itself: a link is not followed, a pipe does not block.
@@ -60,6 +71,33 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
+/// A folder that is open, so that its names can be made durable while no descriptor is free.
+pub type Folder = File;
+
+/// Opens a folder.
+///
+/// # Errors
+/// There is no such folder.
+pub fn open_folder(folder: &Path) -> io::Result<Folder> {
+    File::open(folder)
+}
+
+/// Makes the names in an open folder durable.
+///
+/// # Errors
+/// The disk failed.
+pub fn sync_open_folder(folder: &Folder) -> io::Result<()> {
+    folder.sync_all()
+}
+
+/// Gives each of two files the name of the other, in one step.
+///
+/// # Errors
+/// One of them is not there, or the file system cannot do this.
+pub fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
 /// Tells a file from all others: device and inode.
 pub fn identity(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
@@ -71,6 +109,36 @@ pub fn identity(found: &Metadata) -> (u64, u64) {
 /// # Errors
 /// A sentence about the file, without subject.
 pub fn private(found: &Metadata) -> Result<(), String> {
+    regular(found)?;
+    own(found, "the device")?;
+    let mode = found.mode() & PERMISSIONS;
+    if mode != PRIVATE {
+        return Err(format!(
+            "has mode {mode:04o}; allowed: {PRIVATE:04o}, nobody else may read or write it"
+        ));
+    }
+    one_name(found)
+}
+
+/// Whether a file is a regular file with one name that only the caller may write. If not: what it
+/// is, and what is allowed.
+///
+/// # Errors
+/// A sentence about the file, without subject.
+pub fn trusted(found: &Metadata) -> Result<(), String> {
+    regular(found)?;
+    own(found, "this program")?;
+    let mode = found.mode() & PERMISSIONS;
+    if mode & OTHERS_WRITE != 0 {
+        return Err(format!(
+            "has mode {mode:04o}; allowed: {PRIVATE:04o}, nobody else may write it; if it is as it \
+             was, chmod 600"
+        ));
+    }
+    one_name(found)
+}
+
+fn regular(found: &Metadata) -> Result<(), String> {
     let kind = found.file_type();
     let what = if kind.is_file() {
         None
@@ -85,21 +153,20 @@ pub fn private(found: &Metadata) -> Result<(), String> {
     } else {
         Some("is a device; name a regular file")
     };
-    if let Some(what) = what {
-        return Err(what.to_owned());
-    }
+    what.map_or(Ok(()), |what| Err(what.to_owned()))
+}
+
+fn own(found: &Metadata, runs: &str) -> Result<(), String> {
     let (owner, caller) = (found.uid(), rustix::process::geteuid().as_raw());
     if owner != caller {
         return Err(format!(
-            "belongs to user {owner}; it must belong to user {caller}, who runs the device"
+            "belongs to user {owner}; it must belong to user {caller}, who runs {runs}"
         ));
     }
-    let mode = found.mode() & PERMISSIONS;
-    if mode != PRIVATE {
-        return Err(format!(
-            "has mode {mode:04o}; allowed: {PRIVATE:04o}, nobody else may read or write it"
-        ));
-    }
+    Ok(())
+}
+
+fn one_name(found: &Metadata) -> Result<(), String> {
     match found.nlink() {
         1 => Ok(()),
         0 => Err("was deleted".to_owned()),

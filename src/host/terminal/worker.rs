@@ -7,8 +7,6 @@
 //! is taken.
 
 use crate::prelude::*;
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -20,7 +18,7 @@ use super::failure::Failure;
 use super::orders::{Given, News, Order, Record, Ticket, Told};
 use super::register::{Patient, Wanted};
 use super::table::Table;
-use crate::host::os;
+use crate::host::output::write_private;
 
 /// How often the device is asked for the public facts.
 const POLL: Duration = Duration::from_secs(1);
@@ -261,9 +259,7 @@ fn save(bedside: &Bedside) -> Result<String, Failure> {
     let name = log.file_stem().unwrap_or_default().to_string_lossy();
     let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
     let path = log.with_file_name(format!("{name}-{time}.csv"));
-    let mut options = OpenOptions::new();
-    let file = os::owner_only(options.write(true).create_new(true)).open(&path);
-    file.and_then(|mut file| file.write_all(enrolments(bedside).as_bytes()))
+    write_private(&path, enrolments(bedside), false)
         .map_err(|error| Failure::file(&path, &error))?;
     Ok(path.display().to_string())
 }

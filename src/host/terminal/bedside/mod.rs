@@ -17,7 +17,7 @@ use std::path::Path;
 
 use crate::host::terminal::client::{AskError, Client};
 use crate::host::terminal::failure::{Failure, in_words};
-use crate::host::terminal::log::{Entry, Event, Log, NoteKind};
+use crate::host::terminal::log::{Entry, Event, Log, LogError, NoteKind};
 use crate::host::terminal::register::{Patient, Register};
 use crate::host::terminal::text;
 use crate::host::terminal::tie::{self, same_trial};
@@ -246,6 +246,7 @@ impl Bedside {
                 "patient {who}: already recorded at {time}; nothing changed"
             )));
         }
+        self.log.ready().map_err(|error| not_sent(&who, &error))?;
         let before = self.status()?;
         if before.phase == Phase::Closed {
             return Err(Failure::Refused(format!(
@@ -280,6 +281,11 @@ impl Bedside {
         let closed = after.is_ok_and(|after| after.phase == Phase::Closed);
         Ok(Recorded { number, code: known, closed })
     }
+}
+
+/// The log cannot be written, so the device was not asked for anything about this patient.
+fn not_sent(who: &str, error: &LogError) -> Failure {
+    Failure::Usage(format!("patient {who}: nothing was sent to the device: {error}"))
 }
 
 /// Checks the text of a note.
