@@ -4,8 +4,9 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use equipoise::host::terminal::log::{self, Event, Head, Log, LogError};
+use equipoise::host::terminal::log::{self, Entry, Event, Head, Log, LogError};
 
 fn event(patient: u32) -> Event {
     let code = format!("P-{patient:03}");
@@ -24,9 +25,22 @@ fn event(patient: u32) -> Event {
     }
 }
 
+/// Opens a log. A process that another test starts holds its lock until it runs, for a moment.
+fn open(path: &Path, operator: &str) -> Result<(Log, Vec<Entry>), LogError> {
+    let end = Instant::now() + Duration::from_secs(10);
+    loop {
+        match Log::open(path, operator) {
+            Err(LogError::Busy(_)) if Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            other => return other,
+        }
+    }
+}
+
 fn hundred_lines(folder: &Path) -> PathBuf {
     let path = folder.join("trial.log");
-    let (mut log, _) = Log::open(&path, "nurse").unwrap();
+    let (mut log, _) = open(&path, "nurse").unwrap();
     for patient in 1..=100 {
         log.append(event(patient)).unwrap();
     }
@@ -121,7 +135,7 @@ fn log_without_its_head_is_refused() {
     assert!(matches!(log::verify(&path, Some(&other)), Err(LogError::NotInChain(h)) if h == other));
     fs::remove_file(log::head_path(&path)).unwrap();
     assert!(matches!(log::verify(&path, None), Err(LogError::NoHead(..))));
-    assert!(matches!(Log::open(&path, "nurse"), Err(LogError::NoHead(..))));
+    assert!(matches!(open(&path, "nurse"), Err(LogError::NoHead(..))));
 }
 
 /// A line torn by a crash is cut off, and the log says so.
@@ -132,7 +146,7 @@ fn torn_line_is_cut_off_and_noted() {
     let whole = fs::read(&path).unwrap();
     fs::write(&path, [&whole[..], b"{\"hash\":\"00"].concat()).unwrap();
     assert!(matches!(log::verify(&path, None), Err(LogError::Torn(101))));
-    let (mut log, entries) = Log::open(&path, "nurse").unwrap();
+    let (mut log, entries) = open(&path, "nurse").unwrap();
     assert_eq!(entries.last().unwrap().event, Event::Recovered { bytes_cut: 11 });
     log.append(event(102)).unwrap();
     assert_eq!(log::verify(&path, None).unwrap().0.lines, 102);
@@ -145,24 +159,24 @@ fn log_may_be_ahead_of_its_head() {
     let path = hundred_lines(folder.path());
     let head = fs::read(log::head_path(&path)).unwrap();
     let bytes = fs::read(&path).unwrap();
-    let (mut log, _) = Log::open(&path, "nurse").unwrap();
+    let (mut log, _) = open(&path, "nurse").unwrap();
     log.append(event(101)).unwrap();
     drop(log);
     fs::write(log::head_path(&path), head).unwrap();
-    assert_eq!(Log::open(&path, "nurse").unwrap().1.len(), 101);
+    assert_eq!(open(&path, "nurse").unwrap().1.len(), 101);
     let cut = bytes[..bytes.len() - 1].iter().rposition(|b| *b == b'\n').unwrap() + 1;
     fs::write(&path, &bytes[..cut]).unwrap();
-    assert!(matches!(Log::open(&path, "nurse"), Err(LogError::Shorter { lines: 99, head: 100 })));
+    assert!(matches!(open(&path, "nurse"), Err(LogError::Shorter { lines: 99, head: 100 })));
 }
 
 #[test]
 fn a_second_terminal_cannot_open_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let path = hundred_lines(folder.path());
-    let open = Log::open(&path, "nurse").unwrap();
+    let first = open(&path, "nurse").unwrap();
     assert!(matches!(Log::open(&path, "other"), Err(LogError::Busy(_))));
-    drop(open);
-    assert!(Log::open(&path, "other").is_ok());
+    drop(first);
+    assert!(open(&path, "other").is_ok());
 }
 
 /// A link planted where the next head is written is removed, and not followed.
@@ -171,7 +185,7 @@ fn the_new_head_follows_no_link() {
     let folder = tempfile::tempdir().unwrap();
     let (path, victim) = (folder.path().join("log.jsonl"), folder.path().join("victim"));
     fs::write(&victim, "mine").unwrap();
-    let (mut log, _) = Log::open(&path, "nurse").unwrap();
+    let (mut log, _) = open(&path, "nurse").unwrap();
     let fresh = folder.path().join("log.jsonl.head.new");
     for patient in 1..=4 {
         let _ = fs::remove_file(&fresh);
@@ -224,7 +238,7 @@ fn files_others_could_write_are_refused() {
             let file = PathBuf::from(format!("{}{end}", path.display()));
             let held = fs::read(&file).unwrap();
             change(&file, &folder.path().join("aside"));
-            let opened = Log::open(&path, "nurse").unwrap_err().to_string();
+            let opened = open(&path, "nurse").unwrap_err().to_string();
             assert!(opened.contains(reason), "{end}: {opened}");
             let verified = log::verify(&path, None).unwrap_err().to_string();
             assert!(verified.contains(reason), "{end}: {verified}");
@@ -240,7 +254,7 @@ fn no_log_is_made_through_a_link() {
         let folder = tempfile::tempdir().unwrap();
         let (path, away) = (folder.path().join("log.jsonl"), folder.path().join("away"));
         symlink(&away, folder.path().join(format!("log.jsonl{end}"))).unwrap();
-        let why = Log::open(&path, "nurse").unwrap_err().to_string();
+        let why = open(&path, "nurse").unwrap_err().to_string();
         assert!(why.contains("it is a symbolic link"), "{end}: {why}");
         assert!(!away.exists());
     }
@@ -254,7 +268,7 @@ fn readable_log_becomes_owner_only() {
     for file in [path.clone(), log::head_path(&path)] {
         set_mode(&file, 0o644);
     }
-    let (mut log, _) = Log::open(&path, "nurse").unwrap();
+    let (mut log, _) = open(&path, "nurse").unwrap();
     log.append(event(101)).unwrap();
     for file in [path.clone(), log::head_path(&path)] {
         assert_eq!(fs::metadata(&file).unwrap().mode() & 0o7777, 0o600, "{}", file.display());
@@ -266,7 +280,7 @@ fn readable_log_becomes_owner_only() {
 fn log_that_is_moved_away_takes_no_line() {
     let folder = tempfile::tempdir().unwrap();
     let (path, aside) = (hundred_lines(folder.path()), folder.path().join("aside"));
-    let (mut log, _) = Log::open(&path, "nurse").unwrap();
+    let (mut log, _) = open(&path, "nurse").unwrap();
     let mut refused = |reason: &str| {
         let why = log.append(event(101)).unwrap_err().to_string();
         assert!(why.contains(reason), "{why}");
@@ -307,7 +321,7 @@ fn no_descriptor_is_needed_to_append() {
         }
         return;
     };
-    let (mut log, entries) = Log::open(&path, "nurse").unwrap();
+    let (mut log, entries) = open(&path, "nurse").unwrap();
     // A new log gets its first line at once, when it is tied to its trial.
     let begun = entries.len() as u32 + 1;
     log.append(event(begun)).unwrap();
@@ -329,7 +343,7 @@ fn no_descriptor_is_needed_to_append() {
 #[test]
 fn log_and_head_survive_every_kill() {
     if let Some(path) = std::env::var_os(CHILD).map(PathBuf::from) {
-        let (mut log, _) = Log::open(&path, "nurse").unwrap();
+        let (mut log, _) = open(&path, "nurse").unwrap();
         (1..).for_each(|patient| drop(log.append(event(patient)).unwrap()));
     }
     let folder = tempfile::tempdir().unwrap();
@@ -353,7 +367,7 @@ fn log_and_head_survive_every_kill() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        lines = Log::open(&path, "nurse").unwrap().1.len() as u64;
+        lines = open(&path, "nurse").unwrap().1.len() as u64;
         assert!(lines > known);
     }
 }
