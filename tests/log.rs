@@ -3,7 +3,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use equipoise::host::terminal::log::{self, Entry, Event, Head, Log, LogError};
@@ -308,6 +308,16 @@ fn alone(test: &str, log: &Path) -> Command {
     command
 }
 
+/// A process that is killed at the end.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// Lines and heads are written while the program has no descriptor left.
 #[test]
 fn no_descriptor_is_needed_to_append() {
@@ -350,14 +360,12 @@ fn log_and_head_survive_every_kill() {
     let path = hundred_lines(folder.path());
     let mut lines = 100;
     for _ in 0..10 {
-        let mut child = alone("log_and_head_survive_every_kill", &path)
-            .stdout(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut command = alone("log_and_head_survive_every_kill", &path);
+        let mut child = Killed(command.stdout(Stdio::null()).spawn().unwrap());
         // Until it has written, and then a different while each time.
         let known = lines;
         while lines < known + 5 {
-            assert!(child.try_wait().unwrap().is_none(), "the child ended");
+            assert!(child.0.try_wait().unwrap().is_none(), "the child ended");
             lines = match log::verify(&path, None) {
                 Ok((head, _)) => head.lines,
                 // The last line is being written.
@@ -365,8 +373,7 @@ fn log_and_head_survive_every_kill() {
                 Err(other) => panic!("{other}"),
             };
         }
-        child.kill().unwrap();
-        child.wait().unwrap();
+        drop(child);
         lines = open(&path, "nurse").unwrap().1.len() as u64;
         assert!(lines > known);
     }

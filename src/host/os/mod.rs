@@ -3,6 +3,8 @@
 //! | | unix | Windows |
 //! |---|---|---|
 //! | private files | mode 0600, checked when a key is read | the permissions of their folder: keep keys in your profile |
+//! | trusted files (log, head) | no link, owner, mode and names of the open file | only that it is a regular file |
+//! | replacing a head | names exchanged, no descriptor needed | renamed; handles do not run out |
 //! | lines to a virtual device | pseudo-terminal, unix socket, standard input and output | TCP on this machine (`tcp:PORT`) |
 //! | a serial port in use | locked with `flock` | the system opens a port once |
 //! | owner of a port | must be the user or root | not checked: any program of this machine may open a port |
