@@ -9,13 +9,15 @@
 //!   written to another one is lost with the next start.
 //!
 //! # Which files
-//! | file | check | why |
-//! |---|---|---|
-//! | flash of a virtual device | this one, and readable by nobody else | key, and sums that are not private yet |
-//! | log and its head | this one; opened for writing, it becomes readable by its owner alone | whom the terminal takes for enrolled, and with which arm |
-//! | custodian's key | nobody else may read or write the open file; it may be a link or a pipe | a secret, but nothing is decided by what it says |
-//! | trial file | none: it may be shared, linked and mailed | device and log hold its digest, and another file is refused |
-//! | list of kits, reports of other sites | none | compared with what the key gives, or checked by their MACs |
+//! * Log and head: these checks, for they say who is enrolled and with which arm. A log that is
+//!   opened for writing becomes readable by its owner alone.
+//! * Flash of a virtual device: these checks, and nobody else may read it ([`super::flash_file`]).
+//! * Custodian's key: nobody else may read or write the open file. It may be a link or a pipe, for
+//!   it is a secret, and nothing is decided by what it says.
+//! * Trial file: no check. It may be shared, linked and mailed: device and log hold its digest, and
+//!   another file is refused.
+//! * List of kits, reports of other sites: no check. A list is compared with what the key gives,
+//!   and a report with its MAC.
 
 use crate::prelude::*;
 use std::fs::{self, File, Metadata, OpenOptions};
