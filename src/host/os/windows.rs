@@ -55,14 +55,15 @@ pub fn sync_folder(_: &Path) -> io::Result<()> {
 }
 
 /// Stands for an open folder: Windows opens no folder as a file.
-pub type Folder = ();
+#[derive(Debug)]
+pub struct Folder;
 
 /// Nothing to do.
 ///
 /// # Errors
 /// None.
 pub fn open_folder(_: &Path) -> io::Result<Folder> {
-    Ok(())
+    Ok(Folder)
 }
 
 /// Nothing to do, as in [`sync_folder`].
