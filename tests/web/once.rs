@@ -73,3 +73,37 @@ fn unplugged_in_an_enrolment() {
     assert_eq!(log.matches("\"event\":\"arm\"").count(), 1, "{log}");
     assert_eq!(log.matches("\"code\":\"P-2\"").count(), 0, "{log}");
 }
+
+/// The page compares codes as the program does: a code that looks like a waiting patient's is taken
+/// for that patient's, what is searched for is folded by the program, and no script folds.
+#[test]
+fn page_compares_codes_as_the_program() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let page = Page::serve(&ward, &[]);
+    let visitor = Visitor::enter(&page);
+    visitor.wait(|state| state["up"] == true);
+    assert_eq!(visitor.order(1, &enrol("P-1A"))["done"], "enrolled");
+    let state = visitor.wait(|state| state["waiting"][0]["code"] == "P-1A");
+    assert_eq!(state["waiting"][0]["folded"], "p-1a", "{state:#}");
+    for (form, code) in (2..).zip([" p-1A", "Ｐ-１Ａ", "P-١a", "𝐏-𝟏𝐀", "P-1\u{200B}A"])
+    {
+        let used = "patient P-1A is already enrolled, as number 1";
+        for order in [enrol(code), json!({ "order": "check", "code": code })] {
+            let answer = visitor.order(form * 10 + u32::from(order["order"] == "check"), &order);
+            assert_eq!(answer["failed"], used, "{code:?}");
+        }
+        let search = visitor.order(form + 100, &json!({ "order": "fold", "code": code }));
+        assert_eq!(search["folded"], "p-1a", "{code:?}");
+        let found = visitor.order(form + 200, &json!({ "order": "find", "code": code }));
+        assert_eq!(found["patient"]["number"], 1, "{code:?}: {found}");
+    }
+    let bad = visitor.order(300, &json!({ "order": "check", "code": "Ｑ" }));
+    assert!(bad["failed"].as_str().unwrap().contains("(U+FF31)"), "{bad}");
+    for file in equipoise::host::web::files::FILES {
+        for folds in ["toLowerCase", "normalize(", "localeCompare", "Intl.Collator"] {
+            assert!(!file.text.contains(folds), "{}: {folds}", file.name);
+        }
+    }
+}

@@ -1,10 +1,10 @@
 //! `cargo xtask lint`: the gates that need no test run.
 //!
-//! Formatting, line lengths, spelling, clippy for every build that ships, documentation without
-//! warnings, and builds for other systems and with the oldest compiler that Cargo.toml promises.
+//! Formatting, line lengths, the note on unmaintained crates, spelling, clippy for every build that
+//! ships, documentation without warnings, and builds for other systems and with the oldest compiler that Cargo.toml promises.
 
 use crate::board::{Board, Profile};
-use crate::{TESTED, cargo, run, say, tools};
+use crate::{TESTED, cargo, run, say, security, tools};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -16,6 +16,7 @@ pub fn lint() -> Result<(), String> {
     tools::lints()?;
     run(cargo().args(["fmt", "--all", "--check"]))?;
     columns()?;
+    security::unmaintained()?;
     run(&mut Command::new(tools::typos()?))?;
     let clippy = ["clippy", "--all-targets"];
     let strict = ["--", "-D", "warnings"];

@@ -13,6 +13,7 @@ mod packages;
 mod page;
 mod probe;
 mod search;
+mod security;
 mod steps;
 mod tools;
 mod windows;

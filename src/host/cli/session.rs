@@ -200,14 +200,16 @@ impl PatientName {
     /// The patient's number.
     ///
     /// # Errors
-    /// The log does not know the code.
+    /// The log does not know the code, or several that look like it.
     pub fn number(&self, register: &Register) -> Result<u32, CliError> {
         match self {
             Self::Number(number) => Ok(*number),
             Self::Code(code) => register.number(code).ok_or_else(|| {
-                CliError::refused(format!(
-                    "the log has no patient {code:?}; `#` and a number names a patient without it"
-                ))
+                CliError::refused(register.several(code).unwrap_or_else(|| {
+                    format!(
+                        "the log has no patient {code:?}; `#` and a number names a patient without it"
+                    )
+                }))
             }),
         }
     }

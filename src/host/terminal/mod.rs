@@ -8,6 +8,7 @@
 //!                   log (what was asked and answered)
 //! ```
 
+pub mod alike;
 pub mod bedside;
 pub mod boards;
 pub mod client;

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::alike::alike;
 use super::bedside::{Bedside, failure};
-use super::code::folded;
 use super::failure::Failure;
 use super::orders::{Given, News, Order, Record, Ticket, Told};
 use super::register::{Patient, Wanted};
@@ -80,11 +80,11 @@ impl Worker<'_> {
     fn serve(&mut self, given: Given) {
         let ticket = given.ticket;
         let news = self.carry_out(&given);
-        let pending = self.bedside.register().pending().map(|pending| folded(&pending.code));
+        let pending = self.bedside.register().pending().map(|pending| pending.code.clone());
         let down = matches!(news, News::Disconnected(_));
         // Its own enrolment is open: asked for, or still to be asked for.
         let open = code_of(&given.order).filter(|code| match &pending {
-            Some(pending) => *pending == folded(code),
+            Some(pending) => alike(pending, code),
             None => down,
         });
         if let Some(code) = open {
@@ -164,7 +164,7 @@ impl Worker<'_> {
             Order::Enrol { code, feature } => {
                 let pending = bedside.register().pending().map(|pending| pending.code.clone());
                 let unsent = self.unsent.as_ref().and_then(|given| code_of(&given.order));
-                let other = pending.or(unsent).filter(|other| folded(other) != folded(code));
+                let other = pending.or(unsent).filter(|other| !alike(other, code));
                 if let Some(other) = other {
                     return News::Failed(format!(
                         "patient {other} is being enrolled and has no answer yet: wait for it first"

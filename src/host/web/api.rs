@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::hub::Hub;
-use crate::host::terminal::code::folded;
+use crate::host::terminal::alike::{alike, folded};
 use crate::host::terminal::log::NoteKind;
 use crate::host::terminal::orders::Order;
 use crate::host::terminal::trial_file::TrialFile;
@@ -44,6 +44,8 @@ struct Number {
 enum Ask {
     /// Whether a code could be enrolled.
     Check(Code),
+    /// The form in which part of a code is searched for: the page compares, and folds nothing.
+    Fold(Code),
     /// With one level a factor, by place.
     Enrol {
         code: String,
@@ -78,6 +80,9 @@ pub async fn answer(hub: &Hub, body: &[u8]) -> Option<Value> {
     }
     let order = match ask {
         Ask::Check(Code { code }) => return Some(check(hub, &code)),
+        Ask::Fold(Code { code }) => {
+            return Some(json!({ "done": "folded", "folded": folded(&code) }));
+        }
         Ask::Enrol { code, levels } => {
             let feature = hub.with_state(|state| feature(state.trial(), &levels))?;
             Order::Enrol { code, feature }
@@ -109,13 +114,15 @@ fn feature(trial: &TrialFile, levels: &[usize]) -> Option<u8> {
 /// Whether a code is one of the trial and not on the waiting list; the log is asked when the
 /// patient is enrolled.
 fn check(hub: &Hub, code: &str) -> Value {
-    hub.with_state(|state| match state.trial().code.check(code) {
-        Err(why) => json!({ "failed": why }),
-        Ok(code) => match state.waiting().iter().find(|one| folded(&one.code) == folded(&code)) {
-            Some(known) => json!({ "failed": format!(
-                "patient {} is already enrolled, as number {}", known.code, known.number
-            ) }),
-            None => json!({ "done": "checked", "code": code }),
-        },
+    hub.with_state(|state| {
+        if let Some(known) = state.waiting().iter().find(|one| alike(&one.code, code)) {
+            let why =
+                format!("patient {} is already enrolled, as number {}", known.code, known.number);
+            return json!({ "failed": why });
+        }
+        match state.trial().code.check(code) {
+            Err(why) => json!({ "failed": why }),
+            Ok(code) => json!({ "done": "checked", "code": code }),
+        }
     })
 }

@@ -6,6 +6,7 @@ use crate::prelude::*;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::host::terminal::alike::folded;
 use crate::host::terminal::bedside::{Recorded, no_room};
 use crate::host::terminal::log::NoteKind;
 use crate::host::terminal::orders::{News, Record, Told};
@@ -136,6 +137,7 @@ impl State {
             "title": trial.title, "question": trial.question, "labels": trial.labels,
             "blinded": trial.kits.is_some(),
             "scale": trial.plan.scale(), "factors": factors, "pattern": trial.code.pattern(),
+            "unicode": trial.code.unicode(),
             "notes": NoteKind::ALL.map(|kind| json!({ "kind": kind, "name": kind.name() })),
             "up": up, "looking": self.connection == Connection::Looking, "device": device,
             "status": self.status.as_ref().map(progress),
@@ -214,6 +216,7 @@ fn patient(trial: &TrialFile, patient: &Patient) -> Value {
         "code": patient.code, "number": patient.number, "kind": trial.feature_name(patient.feature),
         "arm": arm(trial, patient), "since": patient.since.to_string(), "operator": patient.operator,
         "due": trial.due.map(|due| due.after(patient.since).to_string()),
+        "folded": folded(&patient.code),
     })
 }
 

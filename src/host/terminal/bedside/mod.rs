@@ -115,15 +115,22 @@ impl Bedside {
         self.note(Event::Note { code, patient: number, kind, text }).map(drop)
     }
 
-    /// A patient of this log by code.
+    /// A patient of this log by code, or by `#` and the number.
     ///
     /// # Errors
-    /// The log does not know the code.
+    /// The log does not know the code, or several that look like it.
     pub fn find(&self, code: &str) -> Result<Patient, Failure> {
-        let patient = self.register.number(code).and_then(|number| self.register.patient(number));
-        patient
-            .cloned()
-            .ok_or_else(|| Failure::Refused(format!("this log has no arm of a patient {code:?}")))
+        let number = match code.trim().strip_prefix('#') {
+            Some(digits) => digits.parse().ok(),
+            None => self.register.number(code),
+        };
+        let patient = number.and_then(|number| self.register.patient(number)).cloned();
+        patient.ok_or_else(|| {
+            let several = self.register.several(code).filter(|_| number.is_none());
+            Failure::Refused(
+                several.unwrap_or_else(|| format!("this log has no arm of a patient {code:?}")),
+            )
+        })
     }
 
     /// Another person works at the terminal from here on.
