@@ -15,7 +15,7 @@ fn two_tabs_and_double_clicks() {
     let page = Page::serve(&ward, &[]);
     let browser = Browser::start();
     let first = browser.tabs().remove(0);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["Nobody is waiting"]);
 
     // A confirmation pressed three times in one turn of the browser.
@@ -52,7 +52,7 @@ fn two_tabs_and_double_clicks() {
     browser.click("Next");
     let second = browser.new_tab();
     browser.switch_to(&second);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["Outcomes waiting: 1"]);
     browser.click("Outcome of patient P-1");
     browser.choose("no");
@@ -106,13 +106,13 @@ fn a_tab_left_overnight() {
     let page = serve();
     let browser = Browser::start();
     browser.size(SMALL);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     let first = browser.tabs().remove(0);
     browser.shows(&["Connected"]);
     prepare(&browser, "P-1", &["under 65, home"]);
     let second = browser.new_tab();
     browser.switch_to(&second);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["Connected"]);
     prepare(&browser, "P-2", &["under 65, home"]);
     drop(page);
@@ -140,7 +140,7 @@ fn a_tab_left_overnight() {
     assert!(!text.contains("has no answer"), "nothing was sent: {text}");
     browser.reload();
     browser.shows(&["This browser has no key. Open the address that the program printed last."]);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["Patients 0 of 4000", "Nobody is waiting"]);
     assert_eq!((events(&ward, "wanted"), events(&ward, "enrol")), (0, 0), "{}", log(&ward));
 }
