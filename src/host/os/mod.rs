@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | private files | mode 0600, checked when a key is read | the permissions of their folder: keep keys in your profile |
 //! | lines to a virtual device | pseudo-terminal, unix socket, standard input and output | TCP on this machine (`tcp:PORT`) |
+//! | dumps of a crashed program | forbidden when it starts | as the administrator set them: none by default |
 //! | a serial port in use | locked with `flock` | the system opens a port once |
 //! | owner of a port | must be the user or root | not checked: any program of this machine may open a port |
 
