@@ -202,3 +202,38 @@ fn events(
         },
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::terminal::trial_file::TrialFile;
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::sync::mpsc::channel;
+
+    /// A stream of events ends after its time with the request to begin anew, and its connection
+    /// with it: a page that sleeps does not keep its place.
+    #[test]
+    fn streams_end_and_say_so() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let guard = Guard::new(address).unwrap();
+        let (cookie, folder) = (guard.set_cookie(), guard.folder());
+        let hub = Arc::new(Hub::new(TrialFile::example().unwrap(), channel().0));
+        let mut site = Site::new(guard, hub, None, Box::new(drop));
+        let time = Duration::from_millis(200);
+        site.times = Times { head: time, body: time, events: time };
+        std::thread::spawn(move || run(listener, Arc::new(site)));
+        let mut page = TcpStream::connect(address).unwrap();
+        page.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let cookie = cookie.split(';').next().unwrap();
+        let request =
+            format!("GET {folder}events HTTP/1.1\r\nHost: {address}\r\nCookie: {cookie}\r\n\r\n");
+        page.write_all(request.as_bytes()).unwrap();
+        let mut heard = String::new();
+        page.read_to_string(&mut heard).unwrap();
+        let (state, again) = (heard.find("event: state"), heard.find("event: again"));
+        assert!(state.is_some() && state < again, "{heard}");
+    }
+}
