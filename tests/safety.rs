@@ -5,10 +5,12 @@
 mod custody;
 #[path = "safety/identity.rs"]
 mod identity;
+#[path = "safety/memory.rs"]
+mod memory;
 #[path = "common/relay.rs"]
 mod relay;
 #[path = "common/ward.rs"]
 mod ward;
 
 use relay::{Fate, Relay};
-use ward::{Ward, json};
+use ward::{PROGRAM, Ward, json};

@@ -22,6 +22,8 @@ use embedded_storage::nor_flash::{
     check_read, check_write,
 };
 
+use zeroize::Zeroize;
+
 use super::flash_file::{FileError, FlashFile};
 use crate::device::health::{Entropy, Repeatable};
 use crate::device::{Device, DeviceState, Rest};
@@ -51,6 +53,13 @@ struct Image {
     file: Option<FlashFile>,
     /// Written since the last sync.
     dirty: bool,
+}
+
+impl Drop for Image {
+    /// The cells hold the custodian's key.
+    fn drop(&mut self) {
+        self.cells.zeroize();
+    }
 }
 
 impl Image {

@@ -20,7 +20,7 @@ fn a_day_on_a_small_screen() {
     let page = Page::serve(&ward, &[]);
     let browser = Browser::start();
     browser.size(SMALL);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["Early walking after hip surgery", "Connected", "Nobody is waiting"]);
     assert!(!browser.url().contains("open"), "the key does not stay in the address bar");
     examine(&browser, "list-empty");
@@ -156,7 +156,7 @@ fn keyboard_alone() {
     let count = |event: &str| log().matches(&format!("\"event\":\"{event}\"")).count();
     let browser = Browser::start();
     browser.size(WIDE);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["Nobody is waiting"]);
     browser.tab_to("Enrol a patient");
     browser.keys(&[ENTER]);
@@ -217,7 +217,7 @@ fn touch_alone() {
     browser.size(SMALL);
     let touch = serde_json::json!({ "enabled": true, "maxTouchPoints": 1 });
     browser.chromium("Emulation.setTouchEmulationEnabled", &touch);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["Connected", "Nobody is waiting"]);
     assert_eq!(browser.run("return navigator.maxTouchPoints", &[]), 1);
     let large_enough = |view: &str| {

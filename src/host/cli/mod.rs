@@ -30,6 +30,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
+use super::os;
 use super::output::say;
 use super::terminal::report::Format;
 use super::terminal::text::escaped;
@@ -133,6 +134,12 @@ enum Command {
 /// Runs the program with the arguments it was started with.
 #[must_use]
 pub fn run() -> ExitCode {
+    // Before anything is read: any command may come to hold codes, outcomes or a key.
+    if let Err(error) = os::forbid_dumps() {
+        let why =
+            format!("core dumps could not be forbidden, and one could hold outcomes: {error}");
+        return finish(Err(CliError::usage(why)), false);
+    }
     let cli = match Cli::try_parse_from(with_factors(std::env::args_os().collect())) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {

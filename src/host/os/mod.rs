@@ -6,6 +6,7 @@
 //! | trusted files (log, head) | no link, owner, mode and names of the open file | only that it is a regular file |
 //! | replacing a head | names exchanged, no descriptor needed | renamed; handles do not run out |
 //! | lines to a virtual device | pseudo-terminal, unix socket, standard input and output | TCP on this machine (`tcp:PORT`) |
+//! | dumps of a crashed program | forbidden when it starts | as the administrator set them: none by default |
 //! | a serial port in use | locked with `flock` | the system opens a port once |
 //! | owner of a port | must be the user or root | not checked: any program of this machine may open a port |
 

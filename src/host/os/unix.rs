@@ -211,6 +211,23 @@ const fn is_trusted(owner: u32, me: u32) -> bool {
     owner == ROOT || owner == me
 }
 
+/// Forbids dumps of this process: they would hold outcomes and keys. A limit of zero bytes is not
+/// enough where the system pipes dumps to a program, so on Linux the process is also made one that
+/// is not dumped; then other programs of the same user cannot read its memory either.
+///
+/// # Errors
+/// The system refused.
+pub fn forbid_dumps() -> io::Result<()> {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

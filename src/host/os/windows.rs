@@ -140,3 +140,12 @@ pub fn lock_port(_: &SerialPort) -> io::Result<()> {
 pub fn other_owner(_: &Path) -> io::Result<Option<u32>> {
     Ok(None)
 }
+
+/// Nothing to do: Windows keeps no dump of a program unless its administrator asked for them, and
+/// has no call for it that safe code could make (docs/privacy.md says how to exclude a program).
+///
+/// # Errors
+/// None.
+pub fn forbid_dumps() -> io::Result<()> {
+    Ok(())
+}

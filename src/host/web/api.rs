@@ -72,16 +72,16 @@ enum Ask {
 }
 
 /// Carries out an order and gives its answer; `None` if the body is no order.
-pub async fn answer(hub: &Hub, body: &[u8]) -> Option<Value> {
+pub async fn answer(hub: &Hub, body: &[u8]) -> Option<String> {
     let Posted { form, ask } = serde_json::from_slice(body).ok()?;
     let is_name = form.len() == NAME_DIGITS && form.bytes().all(|b| b.is_ascii_hexdigit());
     if !is_name {
         return None;
     }
     let order = match ask {
-        Ask::Check(Code { code }) => return Some(check(hub, &code)),
+        Ask::Check(Code { code }) => return Some(check(hub, &code).to_string()),
         Ask::Fold(Code { code }) => {
-            return Some(json!({ "done": "folded", "folded": folded(&code) }));
+            return Some(json!({ "done": "folded", "folded": folded(&code) }).to_string());
         }
         Ask::Enrol { code, levels } => {
             let feature = hub.with_state(|state| feature(state.trial(), &levels))?;
@@ -98,7 +98,7 @@ pub async fn answer(hub: &Hub, body: &[u8]) -> Option<Value> {
         Ask::Drop(Code { code }) => Order::Drop { code },
     };
     if let Err(why) = hub.give(&form, order) {
-        return Some(json!({ "failed": why }));
+        return Some(json!({ "failed": why }).to_string());
     }
     Some(hub.answer(&form).await)
 }

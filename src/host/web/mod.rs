@@ -12,7 +12,8 @@
 //!
 //! # Access
 //! Nobody but the person who sees the printed address gets in ([`guard`]): loopback only, a random
-//! address that becomes a cookie, `Host` and `Origin` checked.
+//! address that works once and becomes a cookie, `Host` and `Origin` checked. Other programs of the
+//! machine cannot use up the server's connections ([`connections`]).
 //!
 //! # Outcomes
 //! An outcome comes in the body of a POST, goes to the device and is kept nowhere: no answer, event
@@ -23,6 +24,7 @@
 //! double click or a broken connection, is not carried out again but gets the first one's answer.
 
 pub mod api;
+pub mod connections;
 pub mod files;
 pub mod guard;
 pub mod hub;
@@ -33,7 +35,7 @@ mod state;
 use crate::prelude::*;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 
 use guard::Guard;
 use hub::Hub;
@@ -42,6 +44,7 @@ use server::Site;
 use super::output::say;
 use super::terminal::bedside::Bedside;
 use super::terminal::failure::Failure;
+use super::terminal::orders::{News, Told};
 use super::terminal::screen::run::attend;
 use super::terminal::worker;
 
@@ -86,14 +89,15 @@ pub fn serve(bedside: Bedside, settings: Settings) -> Result<(), Failure> {
         |error: std::io::Error| Failure::Usage(format!("listen {}: {error}", settings.listen));
     let listener = TcpListener::bind(settings.listen).map_err(unusable)?;
     listener.set_nonblocking(true).map_err(unusable)?;
-    let guard = Guard::new(listener.local_addr().map_err(unusable)?)
-        .map_err(|error| Failure::Usage(format!("no randomness: {error}")))?;
-    let address = guard.address();
+    let no_randomness = |error| Failure::Usage(format!("no randomness: {error}"));
+    let guard = Guard::new(listener.local_addr().map_err(unusable)?).map_err(no_randomness)?;
+    let address = guard.renew().map_err(no_randomness)?;
     let trial = bedside.trial().clone();
     let (orders, given) = channel();
     let (news_to, news) = channel();
     let hub = Arc::new(Hub::new(trial.clone(), orders.clone()));
     let (heard, screen) = (Arc::clone(&hub), settings.screen);
+    let tell = teller(screen.then(|| news_to.clone()));
     std::thread::spawn(move || {
         worker::work(bedside, &given, &mut |told| {
             heard.hear(&told);
@@ -101,16 +105,34 @@ pub fn serve(bedside: Bedside, settings: Settings) -> Result<(), Failure> {
         });
     });
     say(&format!(
-        "The bedside is at\n\n  {address}\n\nfor this machine only. The address is a key: show it to nobody. Ctrl-C \
-         ends the program; nothing is lost.\n"
+        "The bedside is at\n\n  {address}\n\nfor this machine only. The address is a key and works once: show it to nobody. \
+         Ctrl-C ends the program; nothing is lost.\n"
     ));
     let link = settings.open.then(|| open::open(&address)).transpose()?;
-    let site = Arc::new(Site::new(guard, hub, link));
+    let site = Arc::new(Site::new(guard, hub, link, tell));
     if !settings.screen {
         return server::run(listener, site).map_err(unusable);
     }
     std::thread::spawn(move || server::run(listener, site));
     attend(trial, &orders, &news, &format!("The page is at {address}"))
+}
+
+/// Tells the address for the next browser on the screen, or on standard output without one.
+fn teller(screen: Option<Sender<Told>>) -> server::Tell {
+    // A terminal that is held (Ctrl-S) does not hold the server.
+    Box::new(move |address| match &screen {
+        Some(screen) => {
+            let _ = screen.send(Told { ticket: None, news: News::Entered(address) });
+        }
+        None => {
+            std::thread::spawn(move || {
+                say(&format!(
+                    "The page was opened with that address, which does not work again. Another browser, or the \
+                     same one after it was closed, needs\n\n  {address}\n"
+                ));
+            });
+        }
+    })
 }
 
 #[cfg(test)]

@@ -107,7 +107,12 @@ impl State {
             }
             News::Failed(why) => self.say(why, true),
             News::Pending(code) => self.unanswered = Some(code.clone()),
-            News::Found(_) | News::Report(_) | News::List(_) | News::Saved(_) => {}
+            // An address lets a browser in: no page learns of one.
+            News::Found(_)
+            | News::Report(_)
+            | News::List(_)
+            | News::Saved(_)
+            | News::Entered(_) => {}
         }
     }
 
@@ -187,6 +192,7 @@ impl State {
             | News::Saved(_)
             | News::Pending(_)
             | News::Unanswered(_)
+            | News::Entered(_)
             | News::Wanted { .. } => return None,
         })
     }
