@@ -7,6 +7,8 @@ mod custody;
 mod identity;
 #[path = "common/relay.rs"]
 mod relay;
+#[path = "safety/squatter.rs"]
+mod squatter;
 #[path = "common/ward.rs"]
 mod ward;
 

@@ -20,9 +20,17 @@ pub fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
 /// Not checked: who can read a file is decided by its folder.
 ///
 /// # Errors
-/// There is no such file.
-pub fn open_to_others(path: &Path) -> io::Result<Option<u32>> {
-    std::fs::metadata(path).map(|_| None)
+/// None.
+pub fn open_to_others(_: &File) -> io::Result<Option<u32>> {
+    Ok(None)
+}
+
+/// Not checked: who can write to a file is decided by its folder.
+///
+/// # Errors
+/// None.
+pub fn of_another_user(_: &File) -> io::Result<Option<u32>> {
+    Ok(None)
 }
 
 /// Nothing to add: Windows follows no link that a user without privileges could make.
@@ -92,10 +100,18 @@ pub fn lock_port(_: &SerialPort) -> io::Result<()> {
     Ok(())
 }
 
+/// Not checked: Windows does not tell who listens on a TCP port without calls that need `unsafe`.
+///
+/// # Errors
+/// None.
+pub fn other_peer(_: &LocalStream) -> io::Result<Option<u32>> {
+    Ok(None)
+}
+
 /// Not checked: Windows ports have no owner.
 ///
 /// # Errors
 /// None.
-pub fn other_owner(_: &Path) -> io::Result<Option<u32>> {
+pub fn other_owner(_: &SerialPort) -> io::Result<Option<u32>> {
     Ok(None)
 }

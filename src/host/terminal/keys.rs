@@ -4,8 +4,8 @@
 //! proofs of it travel. It stands on no command line and in no log, and has no `Debug` that would
 //! show it.
 
-use std::fs::OpenOptions;
-use std::io::Write;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Write};
 use std::path::Path;
 
 use crate::prelude::*;
@@ -48,19 +48,28 @@ impl KeyFile {
         Ok(Self(bytes))
     }
 
-    /// Reads a key that nobody else can read.
+    /// Reads a key that nobody else can read. The open file is checked, not its path.
     ///
     /// # Errors
-    /// No such file, others may read it, or it holds no key.
+    /// No such file, others may read it, another user wrote it, or it holds no key.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let open = os::open_to_others(path).map_err(|error| Failure::file(path, &error))?;
-        if let Some(mode) = open {
+        let unusable = |error: io::Error| Failure::file(path, &error);
+        let mut file = File::open(path).map_err(unusable)?;
+        if let Some(owner) = os::of_another_user(&file).map_err(unusable)? {
+            return Err(Failure::Usage(format!(
+                "{}: the key file belongs to user {owner}, allowed are you and root: a key of \
+                 another user is no secret",
+                path.display()
+            )));
+        }
+        if let Some(mode) = os::open_to_others(&file).map_err(unusable)? {
             let path = path.display();
             return Err(Failure::Usage(format!(
                 "{path}: the key file has mode {mode:03o}, allowed 600: chmod 600 {path}"
             )));
         }
-        let text = std::fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(unusable)?;
         let digits = MAC_BYTES * 2;
         unhex(text.trim().as_bytes()).map(Self).ok_or_else(|| {
             Failure::Usage(format!("{}: not a key of {digits} hex digits", path.display()))
