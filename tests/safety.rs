@@ -9,6 +9,8 @@ mod identity;
 mod memory;
 #[path = "common/relay.rs"]
 mod relay;
+#[path = "safety/squatter.rs"]
+mod squatter;
 #[path = "common/ward.rs"]
 mod ward;
 

@@ -86,11 +86,6 @@ impl Page {
         self.process.id()
     }
 
-    /// Its process number.
-    pub fn id(&self) -> u32 {
-        self.process.id()
-    }
-
     /// Host and port.
     pub fn host(&self) -> &str {
         self.address.trim_start_matches("http://").split('/').next().unwrap()

@@ -23,6 +23,10 @@ const OTHERS_WRITE: u32 = 0o022;
 const PRIVATE: u32 = 0o600;
 /// All permission bits.
 const PERMISSIONS: u32 = 0o7777;
+/// Permission bits of group and others to write.
+const WRITABLE: u32 = 0o022;
+/// Permission bit of a folder in which only its owner can rename or remove a file.
+const STICKY: u32 = 0o1000;
 /// The user id of the system's administrator.
 const ROOT: u32 = 0;
 
@@ -46,6 +50,14 @@ pub fn make_owner_only(file: &File) -> io::Result<()> {
         Some(_) => file.set_permissions(Permissions::from_mode(PRIVATE)),
         None => Ok(()),
     }
+}
+
+/// The user whom an open file belongs to, if it is neither this user nor root.
+///
+/// # Errors
+/// The disk failed.
+pub fn of_another_user(file: &File) -> io::Result<Option<u32>> {
+    Ok(unless_trusted(file.metadata()?.uid()))
 }
 
 /// Options that open a file itself: a link is not followed, a pipe does not block.
@@ -196,17 +208,82 @@ pub fn lock_port(port: &SerialPort) -> io::Result<()> {
     Ok(flock(port.as_fd(), FlockOperation::NonBlockingLockExclusive)?)
 }
 
-/// The user whom a port belongs to, if it is neither this user nor root.
+/// The user at the other end of a stream, if it is neither this user nor root.
+///
+/// The kernel keeps the id of the process that began to listen; whatever stands at the path of the
+/// socket by now has no part in it.
 ///
 /// # Errors
-/// There is no such port.
-pub fn other_owner(path: &Path) -> io::Result<Option<u32>> {
-    let owner = std::fs::metadata(path)?.uid();
-    let me = rustix::process::getuid().as_raw();
-    Ok((!is_trusted(owner, me)).then_some(owner))
+/// The kernel does not say who is there.
+pub fn other_peer(stream: &LocalStream) -> io::Result<Option<u32>> {
+    peer(stream).map(unless_trusted)
 }
 
-/// Whether the user `me` may send a key to a port of the user `owner`.
+/// The user id of the process at the other end.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn peer(stream: &LocalStream) -> io::Result<u32> {
+    Ok(rustix::net::sockopt::socket_peercred(stream)?.uid.as_raw())
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+use peer_elsewhere as peer;
+
+/// The same on macOS and the BSDs, each of which has its own call; tokio knows them.
+#[cfg(any(test, not(any(target_os = "linux", target_os = "android"))))]
+fn peer_elsewhere(stream: &LocalStream) -> io::Result<u32> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let _inside = runtime.enter();
+    // Both share the flag that tells whether reading waits.
+    let second = stream.try_clone()?;
+    second.set_nonblocking(true)?;
+    let found = tokio::net::UnixStream::from_std(second).and_then(|second| second.peer_cred());
+    stream.set_nonblocking(false)?;
+    Ok(found?.uid())
+}
+
+/// The user whom an open serial port belongs to, if it is neither this user nor root.
+///
+/// # Errors
+/// It is no character device, so no serial port: a file system of another user can imitate one.
+pub fn other_owner(port: &SerialPort) -> io::Result<Option<u32>> {
+    let found = File::from(port.as_fd().try_clone_to_owned()?).metadata()?;
+    if !found.file_type().is_char_device() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no serial port"));
+    }
+    Ok(unless_trusted(found.uid()))
+}
+
+/// Whether a folder and all folders above it can be written to by this user and root alone. Above
+/// it the sticky bit is enough, as /tmp has: nobody can rename what belongs to another.
+///
+/// # Errors
+/// There is no such folder, or others can write to it; the error names the folder.
+pub fn check_folder_of(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize()?;
+    for (above, part) in folder.ancestors().enumerate() {
+        let found = std::fs::metadata(part)?;
+        let (mode, owner) = (found.mode() & PERMISSIONS, found.uid());
+        let open = mode & WRITABLE != 0 && (above == 0 || mode & STICKY == 0);
+        if open || unless_trusted(owner).is_some() {
+            let text = format!(
+                "others can write to its folder {} (user {owner}, mode {mode:04o}) and could wait \
+                 there in its place; choose a folder that only you can write to",
+                part.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        }
+    }
+    Ok(())
+}
+
+/// The owner, if it is neither this user nor root.
+fn unless_trusted(owner: u32) -> Option<u32> {
+    let me = rustix::process::geteuid().as_raw();
+    (!is_trusted(owner, me)).then_some(owner)
+}
+
+/// Whether the user `me` may use a port of the user `owner`.
 const fn is_trusted(owner: u32, me: u32) -> bool {
     owner == ROOT || owner == me
 }
@@ -238,5 +315,29 @@ mod tests {
     fn own_and_system_ports_are_trusted() {
         assert!(is_trusted(ROOT, 1000) && is_trusted(1000, 1000) && is_trusted(ROOT, ROOT));
         assert!(!is_trusted(1001, 1000) && !is_trusted(1000, ROOT));
+    }
+    /// The peer of a stream is asked, on every system that this program compiles for.
+    #[test]
+    fn peers_of_streams_are_known() {
+        let (stream, _other) = LocalStream::pair().unwrap();
+        let me = rustix::process::geteuid().as_raw();
+        assert_eq!((peer(&stream).unwrap(), peer_elsewhere(&stream).unwrap()), (me, me));
+        assert_eq!(other_peer(&stream).unwrap(), None);
+        stream.set_read_timeout(Some(std::time::Duration::from_millis(1))).unwrap();
+        let waited = std::time::Instant::now();
+        assert!(io::Read::read(&mut &stream, &mut [0]).is_err());
+        assert!(waited.elapsed() >= std::time::Duration::from_millis(1), "reading still waits");
+    }
+
+    /// The owner of an open port counts, and a file is none.
+    #[test]
+    fn owners_of_open_ports_are_known() {
+        let port = |path: &str| {
+            let file = OpenOptions::new().read(true).open(path).unwrap();
+            SerialPort::from(std::os::fd::OwnedFd::from(file))
+        };
+        assert_eq!(other_owner(&port("/dev/null")).unwrap(), None);
+        let error = other_owner(&port("/proc/self/status")).unwrap_err();
+        assert_eq!(error.to_string(), "it is no serial port");
     }
 }

@@ -30,6 +30,14 @@ pub fn make_owner_only(_: &File) -> io::Result<()> {
     Ok(())
 }
 
+/// Not checked: who can write to a file is decided by its folder.
+///
+/// # Errors
+/// None.
+pub fn of_another_user(_: &File) -> io::Result<Option<u32>> {
+    Ok(None)
+}
+
 /// Nothing to add: Windows follows no link that a user without privileges could make.
 pub fn plainly(options: &mut OpenOptions) -> &mut OpenOptions {
     options
@@ -133,11 +141,19 @@ pub fn lock_port(_: &SerialPort) -> io::Result<()> {
     Ok(())
 }
 
+/// Not checked: Windows does not tell who listens on a TCP port without calls that need `unsafe`.
+///
+/// # Errors
+/// None.
+pub fn other_peer(_: &LocalStream) -> io::Result<Option<u32>> {
+    Ok(None)
+}
+
 /// Not checked: Windows ports have no owner.
 ///
 /// # Errors
 /// None.
-pub fn other_owner(_: &Path) -> io::Result<Option<u32>> {
+pub fn other_owner(_: &SerialPort) -> io::Result<Option<u32>> {
     Ok(None)
 }
 

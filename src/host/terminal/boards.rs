@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use super::client::Source;
 use super::failure::Failure;
-use super::link::Link;
-use crate::host::os::{self, LocalStream};
+use super::link::{self, Link};
+use crate::host::os::LocalStream;
 use crate::host::virtual_board::{Flash, PAGES, VirtualBoard};
 use crate::testkit::qemu;
 
@@ -131,7 +131,8 @@ impl Board {
 
 /// Connects to a socket of QEMU.
 fn stream(path: &Path) -> io::Result<LocalStream> {
-    os::connect(path).unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
+    let found = link::connect(path).ok_or(io::ErrorKind::NotFound)?;
+    found.map_err(io::Error::other)
 }
 
 fn power_is_gone() -> io::Error {

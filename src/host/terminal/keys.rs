@@ -78,14 +78,20 @@ impl KeyFile {
         Ok(key)
     }
 
-    /// Reads a key that nobody else can read.
+    /// Reads a key that nobody else can read. The open file is checked, not its path.
     ///
     /// # Errors
-    /// No such file, others may read it, or it holds no key.
+    /// No such file, others may read it, another user wrote it, or it holds no key.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let unusable = |error| Failure::file(path, &error);
-        // The open file is asked, not its path, which may lead to another file a moment later.
+        let unusable = |error: io::Error| Failure::file(path, &error);
         let mut file = File::open(path).map_err(unusable)?;
+        if let Some(owner) = os::of_another_user(&file).map_err(unusable)? {
+            return Err(Failure::Usage(format!(
+                "{}: the key file belongs to user {owner}, allowed are you and root: a key of \
+                 another user is no secret",
+                path.display()
+            )));
+        }
         if let Some(mode) = os::open_to_others(&file.metadata().map_err(unusable)?) {
             let path = path.display();
             return Err(Failure::Usage(format!(
