@@ -88,7 +88,8 @@ fn half_sent_requests_stop_nothing() {
     visitor.wait(|state| state["status"]["assigned"] == 1);
     let second = Visitor::enter(&page);
     second.wait(|state| state["up"] == true);
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    // Less than the ten seconds after which the server gives half-sent requests up by itself.
+    assert!(start.elapsed() < Duration::from_secs(9), "{:?}", start.elapsed());
     let open = sockets(&page);
     // The listener, the wake-up of the runtime, and connections that end at this moment.
     assert!(open <= MOST + 8, "{open} sockets are open");
