@@ -62,8 +62,17 @@ def send(port, trial, request):
     return answer
 
 
+def check_owner(port):
+    """Ends unless the open port belongs to this user or to root. Its path may lead elsewhere by now; not on Windows."""
+    if hasattr(os, "geteuid"):
+        owner = os.fstat(port.fileno()).st_uid
+        if owner not in (0, os.geteuid()):
+            sys.exit(f"{port.port} belongs to user {owner}, allowed are you and root; nothing was sent")
+
+
 def main(path, feature, outcome=None, count=None):
     port = serial.Serial(path, 115200, timeout=2.5)
+    check_owner(port)
     hello = ask(port, "HELLO", "HELLO ").split()
     if hello[:3] != ["HELLO", "equipoise", "2"] or hello[4] != "running":
         sys.exit(f"no running trial of protocol 2: {' '.join(hello)}")

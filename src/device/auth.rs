@@ -39,6 +39,13 @@ const KIT_LIST_LABEL: &[u8] = b"equipoise kit list 1";
 #[derive(Clone)]
 pub struct CustodianKey([u8; MAC_BYTES]);
 
+#[cfg(feature = "wipe")]
+impl Drop for CustodianKey {
+    fn drop(&mut self) {
+        zeroize::Zeroize::zeroize(&mut self.0);
+    }
+}
+
 impl fmt::Debug for CustodianKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CustodianKey")

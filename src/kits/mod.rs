@@ -83,6 +83,13 @@ pub trait Prf {
 #[derive(Clone)]
 pub struct KitKey([u32; 8]);
 
+#[cfg(feature = "wipe")]
+impl Drop for KitKey {
+    fn drop(&mut self) {
+        zeroize::Zeroize::zeroize(&mut self.0);
+    }
+}
+
 impl core::fmt::Debug for KitKey {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("KitKey")

@@ -10,8 +10,7 @@ use std::time::Instant;
 pub const TESTED: &str =
     "equipoise/board-tests,equipoise-cli/terminal-tests,equipoise-cli/browser-tests";
 /// Test binaries of the workspace, each a step, the longest ones first.
-const BINARIES: [&str; 7] =
-    ["device", "audit", "study", "boards", "program", "ward", "commands"];
+const BINARIES: [&str; 7] = ["device", "audit", "study", "boards", "program", "ward", "commands"];
 /// Asks statistical tests for their long version.
 const LONG: &str = "EQUIPOISE_LONG";
 

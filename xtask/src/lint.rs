@@ -1,11 +1,12 @@
 //! `cargo xtask lint`: the gates that need no test run.
 //!
-//! Formatting, line lengths, spelling, clippy for every build that ships, documentation without
-//! warnings, and builds with the oldest compiler that Cargo.toml promises.
+//! Formatting, line lengths, the note on unmaintained crates, spelling, clippy for every build that
+//! ships, documentation without warnings, and builds with the oldest compiler that Cargo.toml
+//! promises.
 
 use crate::board::{Board, Profile};
 use crate::gates::TESTED;
-use crate::{cargo, run, say, tools};
+use crate::{cargo, run, say, security, tools};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -17,6 +18,7 @@ pub fn lint() -> Result<(), String> {
     tools::lints()?;
     run(cargo().args(["fmt", "--all", "--check"]))?;
     columns()?;
+    security::unmaintained()?;
     run(&mut Command::new(tools::typos()?))?;
     let strict = ["--", "-D", "warnings"];
     let all = ["clippy", "--workspace", "--all-targets", "--features", TESTED];

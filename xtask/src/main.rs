@@ -12,6 +12,7 @@ mod packages;
 mod page;
 mod probe;
 mod search;
+mod security;
 mod tools;
 mod windows;
 

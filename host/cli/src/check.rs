@@ -40,6 +40,7 @@ pub struct CheckArgs {
 /// The first thing in the file that is not allowed.
 pub fn check(args: &CheckArgs) -> Result<(), CliError> {
     let trial = TrialFile::read(&args.file)?;
+    trial.check_new().map_err(|why| CliError::usage(format!("{}: {why}", args.file.display())))?;
     let mut text = format!(
         "{}: a valid trial file\n  title    {}\n  arms     0 {}, 1 {}\n  kinds    {}\n  outcome  {}\n  plan     {}\n  digest   {}\n",
         args.file.display(),
@@ -56,6 +57,12 @@ pub fn check(args: &CheckArgs) -> Result<(), CliError> {
     );
     if let Some(due) = trial.due {
         text += &format!("  due      {due} after the enrolment\n");
+    }
+    if trial.code.unicode() {
+        text += "  codes    letters and digits of all scripts, compared after NFKC\n";
+    } else if trial.code.pattern().is_some_and(|pattern| !pattern.is_ascii()) {
+        text += "WARNING: code has characters that are not ASCII, and no patient code may have them without \
+                 code-unicode = true\n";
     }
     text += &waiting(args, &trial);
     if let (Some(baseline), Some(effect)) = (args.baseline, args.effect) {

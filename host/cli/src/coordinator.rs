@@ -117,6 +117,9 @@ pub struct EnrolmentArgs {
 /// The log or the trial file cannot be used.
 pub fn list(args: &EnrolmentArgs) -> Result<(), CliError> {
     let (register, trial) = args.log.read()?;
+    for codes in register.look_alikes() {
+        eprintln!("equipoise: codes that look alike, is it one person? {}", codes);
+    }
     args.list.write(&Table::enrolments(&register, &trial))
 }
 

@@ -78,6 +78,7 @@ pub struct ProvisionArgs {
 /// Refused, a trial file or key that cannot be used, or no device.
 pub fn provision(args: &ProvisionArgs) -> Result<(), CliError> {
     let trial = TrialFile::read(&args.trial)?;
+    trial.check_new().map_err(|why| CliError::usage(format!("{}: {why}", args.trial.display())))?;
     let key = KeyFile::read(&args.custodian.key_file)?;
     let file = FileDigest(trial.digest());
     // The same trial file and key give the same kit numbers.

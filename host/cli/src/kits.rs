@@ -2,14 +2,12 @@
 //! needed.
 
 use std::ffi::OsString;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::CliError;
 use super::session::{OperatorArgs, OutputArgs, TrialArgs};
 use equipoise_study::output::{check_file, say};
-use equipoise_ward::os;
+use equipoise_ward::own_file::write_private;
 use equipoise_ward::records::keys::KeyFile;
 use equipoise_ward::records::log::Log;
 use equipoise_ward::records::pharmacy::{self, KitList};
@@ -121,20 +119,6 @@ fn list(args: &ListArgs) -> Result<(), CliError> {
         seal_file.display()
     ));
     Ok(())
-}
-
-/// Writes a file that only its owner can read. One that exists is replaced, so that it does not
-/// keep its mode.
-fn write_private(path: &Path, text: &str, force: bool) -> io::Result<()> {
-    if force {
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    let mut file = os::owner_only(OpenOptions::new().write(true).create_new(true)).open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
 }
 
 fn verify(args: &VerifyArgs) -> Result<(), CliError> {

@@ -30,6 +30,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use equipoise_study::output::say;
+use equipoise_ward::os;
 use equipoise_ward::records::report::Format;
 use equipoise_ward::records::text::escaped;
 use error::{CliError, finish};
@@ -130,6 +131,12 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    // Before anything is read: any command may come to hold codes, outcomes or a key.
+    if let Err(error) = os::forbid_dumps() {
+        let why =
+            format!("core dumps could not be forbidden, and one could hold outcomes: {error}");
+        return finish(Err(CliError::usage(why)), false);
+    }
     let cli = match Cli::try_parse_from(with_factors(std::env::args_os().collect())) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::error::CliError;
-use equipoise_study::output::{say, write_file};
+use equipoise_study::output::say;
 use equipoise_ward::bedside::{Bedside, MAX_OPERATOR};
 use equipoise_ward::line::client::Client;
 use equipoise_ward::line::link::Port;
+use equipoise_ward::own_file::write_private;
 use equipoise_ward::records::place;
 use equipoise_ward::records::register::Register;
 use equipoise_ward::records::text;
@@ -42,7 +43,7 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Writes it there.
+    /// Writes it there; a file is readable by its owner alone.
     ///
     /// # Errors
     /// The file exists, or cannot be written.
@@ -51,7 +52,7 @@ impl OutputArgs {
             say(text);
             return Ok(());
         };
-        write_file(path, text, self.force).map_err(|error| CliError::file(path, &error))
+        write_private(path, text, self.force).map_err(|error| CliError::file(path, &error))
     }
 }
 
@@ -199,14 +200,16 @@ impl PatientName {
     /// The patient's number.
     ///
     /// # Errors
-    /// The log does not know the code.
+    /// The log does not know the code, or several that look like it.
     pub fn number(&self, register: &Register) -> Result<u32, CliError> {
         match self {
             Self::Number(number) => Ok(*number),
             Self::Code(code) => register.number(code).ok_or_else(|| {
-                CliError::refused(format!(
-                    "the log has no patient {code:?}; `#` and a number names a patient without it"
-                ))
+                CliError::refused(register.several(code).unwrap_or_else(|| {
+                    format!(
+                        "the log has no patient {code:?}; `#` and a number names a patient without it"
+                    )
+                }))
             }),
         }
     }

@@ -1,4 +1,7 @@
 //! Standard output and files that a command writes.
+//!
+//! Plans, charts, simulations and audits hold no patient and are written by [`write_file`]. A file
+//! with codes or arms of patients, or with kits, has a writer of its own in the ward's crate.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -23,19 +26,26 @@ pub fn check_file(path: impl AsRef<Path>, force: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a file; one that exists is only overwritten with `force`.
+/// Writes a file without patients, readable by all; one that exists is only overwritten with
+/// `force`.
 ///
 /// # Errors
 /// The file exists, or cannot be written.
 pub fn write_file(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>, force: bool) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let options = options.write(true).truncate(force).create(force).create_new(!force);
-    let mut file = options.open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => io::Error::new(error.kind(), EXISTS),
-        _ => error,
-    })?;
+    let mut file = options.open(path).map_err(exists)?;
     file.write_all(bytes.as_ref())?;
     file.sync_all()
+}
+
+/// Names the way out where a file that exists is not overwritten.
+#[must_use]
+pub fn exists(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => io::Error::new(error.kind(), EXISTS),
+        _ => error,
+    }
 }
 
 /// A field of a CSV file, in quotes.

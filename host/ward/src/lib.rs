@@ -22,6 +22,7 @@ pub mod demo;
 pub mod failure;
 pub mod line;
 pub mod os;
+pub mod own_file;
 pub mod records;
 pub mod start;
 pub mod virtual_board;

@@ -149,6 +149,7 @@ fn provision(client: &mut Client, files: &Files, named: Option<&Path>) -> Result
         None => ask_for_trial()?,
     };
     let trial = TrialFile::parse(&named.unwrap_or(&files.trial()).display().to_string(), &text)?;
+    trial.check_new().map_err(Failure::Usage)?;
     let key = if files.key().exists() {
         KeyFile::read(&files.key())?
     } else {

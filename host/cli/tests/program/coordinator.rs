@@ -7,6 +7,9 @@ use crate::common::ward;
 use clock::age;
 use equipoise_ward::records::log::{Event, Log};
 use jiff::SignedDuration;
+use std::fs::Permissions;
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use ward::{Ward, json};
 
 const FEATURES: &str = "features = [\"under 65, home\", \"under 65, care home\", \"65 or over, home\", \"65 or over, care home\"]";
@@ -175,6 +178,59 @@ fn notes_and_lists() {
     assert_eq!(ward.run(&["log", "verify", "ward.jsonl"]).code, 0);
     let other = ward.run(&["list", "--log", "custodian.jsonl"]);
     assert_eq!(other.code, 0, "a log without patients has an empty list: {other:?}");
+}
+
+/// A file with codes, arms or a report is its owner's alone, also in the place of one that others
+/// could read; it is never written through a link or into something else than a file.
+#[test]
+fn files_of_patients_are_owner_only() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let log = ["--log", "ward.jsonl"];
+    ward.good(&["assign", "P-1", "2", log[0], log[1]]);
+    ward.good(&["close", "--yes", "--key-file", "key"]);
+    let at = |name: &str| ward.file(name);
+    let mode = |name: &str| std::fs::metadata(at(name)).unwrap().mode() & 0o7777;
+    let port = ward.port();
+    let of_log = |command: &'static str| vec![command, "--csv", log[0], log[1]];
+    let report = vec!["report", "--format", "csv", "--port", &port];
+    for command in [of_log("list"), of_log("waiting"), report] {
+        let to =
+            |file: &str, force: &[&str]| ward.run(&[&command[..], &["-o", file], force].concat());
+        assert_eq!(to("new.csv", &[]).code, 0, "{command:?}");
+        assert_eq!(mode("new.csv"), 0o600, "{command:?}");
+
+        std::fs::write(at("old.csv"), "old").unwrap();
+        std::fs::set_permissions(at("old.csv"), Permissions::from_mode(0o666)).unwrap();
+        let mut opened = std::fs::File::open(at("old.csv")).unwrap();
+        assert_eq!(to("old.csv", &[]).code, 2, "{command:?}");
+        assert_eq!(to("old.csv", &["--force"]).code, 0, "{command:?}");
+        let written = std::fs::read_to_string(at("old.csv")).unwrap();
+        assert_eq!(written, std::fs::read_to_string(at("new.csv")).unwrap());
+        assert_eq!(mode("old.csv"), 0o600, "{command:?}");
+        let mut held = String::new();
+        opened.read_to_string(&mut held).unwrap();
+        assert_eq!(held, "old", "{command:?}: who had it open reads the list");
+
+        symlink(at("victim"), at("link.csv")).unwrap();
+        std::fs::write(at("victim"), "mine").unwrap();
+        std::fs::create_dir(at("folder.csv")).unwrap();
+        for other in ["link.csv", "folder.csv"] {
+            let done = to(other, &["--force"]);
+            let says = done.err.contains("must be a regular file");
+            assert!(done.code == 2 && says, "{command:?} {other}: {done:?}");
+        }
+        assert_eq!(std::fs::read(at("victim")).unwrap(), b"mine");
+        for made in ["new.csv", "old.csv", "link.csv"] {
+            std::fs::remove_file(at(made)).unwrap();
+        }
+        std::fs::remove_dir(at("folder.csv")).unwrap();
+    }
+    let left = std::fs::read_dir(ward.path()).unwrap();
+    let left =
+        left.filter(|file| file.as_ref().unwrap().path().extension().unwrap_or_default() == "new");
+    assert_eq!(left.count(), 0, "nothing is left behind");
 }
 
 /// A note on a patient in a log of another trial is refused.

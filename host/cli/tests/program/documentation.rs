@@ -185,6 +185,27 @@ fn shown_commands_are_accepted() {
     assert!(seen.contains("equipoise") && seen.contains("cargo"));
 }
 
+/// No document and no example puts a device's line, or any file, into a folder that others can write
+/// to: another user could wait there in the device's place.
+#[test]
+fn shown_paths_are_not_open_to_others() {
+    let examples = fs::read_dir(root().join("examples")).unwrap().map(|file| file.unwrap().path());
+    let files = examples.filter(|path| path.is_file()).map(|path| {
+        let text = fs::read_to_string(&path).unwrap();
+        (path, text.lines().map(str::to_owned).collect::<Vec<_>>())
+    });
+    let shown = documents().into_iter().map(|(path, text)| (path, shown(&text)));
+    let mut lines = 0;
+    for (path, text) in shown.chain(files) {
+        for line in text {
+            let open = ["/tmp/", "/var/tmp/", "/dev/shm/"].iter().any(|open| line.contains(open));
+            assert!(!open, "{}: {line}", path.display());
+            lines += usize::from(line.contains("$XDG_RUNTIME_DIR/equipoise"));
+        }
+    }
+    assert!(lines >= 4, "only {lines} commands with the path of a line were found");
+}
+
 #[test]
 fn words_of_a_shell_line() {
     let line = "A=1 equipoise x 'P 17' --yes | socat - b # c | d";

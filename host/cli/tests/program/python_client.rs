@@ -160,3 +160,21 @@ fn stored_request_keeps_to_its_trial() {
     assert_eq!(refused.code, Some(1));
     assert_eq!(json(&ward.good(&["status", "--json"]))["waiting"], 1, "New-1 still waits");
 }
+
+/// A port of another user gets nothing. Only root can give a port away; for others there is nothing
+/// to test, unless `EQUIPOISE_SECOND_USER` requires it.
+#[test]
+fn another_users_port_gets_nothing() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let owner = |user| std::os::unix::fs::chown(ward.port(), Some(user), None);
+    if owner(12_345).is_err() {
+        assert!(std::env::var_os("EQUIPOISE_SECOND_USER").is_none(), "root is needed");
+        return;
+    }
+    let said = run(&ward, &[CLIENT], &["2", "1"]);
+    owner(0).unwrap();
+    assert!(said.text.contains("belongs to user 12345") && said.code == Some(1), "{}", said.text);
+    assert_eq!(assigned(&ward), 0);
+}

@@ -3,8 +3,10 @@
 
 mod custody;
 mod identity;
+mod memory;
 use crate::common::relay;
+mod squatter;
 use crate::common::ward;
 
 use relay::{Fate, Relay};
-use ward::{Ward, json};
+use ward::{PROGRAM, Ward, json};

@@ -19,7 +19,7 @@
 use super::Bedside;
 use crate::failure::{Failure, in_words};
 use crate::line::client::AskError;
-use crate::records::code::folded;
+use crate::records::alike::alike;
 use crate::records::log::Event;
 use crate::records::register::{Patient, Pending, Treatment};
 use equipoise::terms::Arm;
@@ -77,12 +77,18 @@ impl Bedside {
         if self.register.opened().is_none() { self.status().map(drop) } else { Ok(()) }
     }
 
-    /// The checked form of a code, if the trial has such a feature.
+    /// The checked form of a code that is not used, if the trial has such a feature. A used code is
+    /// called so even if it could not be given today, and one that was asked for under another rule
+    /// still gets its answer.
     fn check(&self, code: &str, feature: u8) -> Result<String, Failure> {
         let features = self.trial.plan.features();
         if feature >= features {
             return Err(Failure::Usage(format!("feature {feature} is not allowed: 0..{features}")));
         }
+        if let Some(pending) = self.register.pending().filter(|known| alike(&known.code, code)) {
+            return Ok(pending.code.clone());
+        }
+        self.unused(code)?;
         self.trial.code.check(code).map_err(Failure::Usage)
     }
 
@@ -104,14 +110,12 @@ impl Bedside {
         if let Some(pending) = self.register.pending().cloned() {
             let answered = self.resume()?;
             match answered {
-                Some(patient)
-                    if folded(&patient.code) == folded(&code) && patient.feature == feature =>
-                {
+                Some(patient) if alike(&patient.code, &code) && patient.feature == feature => {
                     return Ok(patient);
                 }
                 // The device keeps the feature it was asked for first, and must not compare it with
                 // a repeat's.
-                Some(patient) if folded(&patient.code) == folded(&code) => {
+                Some(patient) if alike(&patient.code, &code) => {
                     let [kept, typed] =
                         [pending.feature, feature].map(|feature| self.trial.feature_name(feature));
                     let given = self.trial.given(&patient.given);

@@ -20,7 +20,7 @@ use std::path::Path;
 
 use crate::failure::{Failure, in_words};
 use crate::line::client::{AskError, Client};
-use crate::records::log::{Entry, Event, Log, NoteKind};
+use crate::records::log::{Entry, Event, Log, LogError, NoteKind};
 use crate::records::register::{Patient, Register};
 use crate::records::text;
 use crate::records::tie::{self, same_trial};
@@ -118,15 +118,22 @@ impl Bedside {
         self.note(Event::Note { code, patient: number, kind, text }).map(drop)
     }
 
-    /// A patient of this log by code.
+    /// A patient of this log by code, or by `#` and the number.
     ///
     /// # Errors
-    /// The log does not know the code.
+    /// The log does not know the code, or several that look like it.
     pub fn find(&self, code: &str) -> Result<Patient, Failure> {
-        let patient = self.register.number(code).and_then(|number| self.register.patient(number));
-        patient
-            .cloned()
-            .ok_or_else(|| Failure::Refused(format!("this log has no arm of a patient {code:?}")))
+        let number = match code.trim().strip_prefix('#') {
+            Some(digits) => digits.parse().ok(),
+            None => self.register.number(code),
+        };
+        let patient = number.and_then(|number| self.register.patient(number)).cloned();
+        patient.ok_or_else(|| {
+            let several = self.register.several(code).filter(|_| number.is_none());
+            Failure::Refused(
+                several.unwrap_or_else(|| format!("this log has no arm of a patient {code:?}")),
+            )
+        })
     }
 
     /// Another person works at the terminal from here on.
@@ -249,6 +256,7 @@ impl Bedside {
                 "patient {who}: already recorded at {time}; nothing changed"
             )));
         }
+        self.log.ready().map_err(|error| not_sent(&who, &error))?;
         let before = self.status()?;
         if before.phase == Phase::Closed {
             return Err(Failure::Refused(format!(
@@ -283,6 +291,11 @@ impl Bedside {
         let closed = after.is_ok_and(|after| after.phase == Phase::Closed);
         Ok(Recorded { number, code: known, closed })
     }
+}
+
+/// The log cannot be written, so the device was not asked for anything about this patient.
+fn not_sent(who: &str, error: &LogError) -> Failure {
+    Failure::Usage(format!("patient {who}: nothing was sent to the device: {error}"))
 }
 
 /// Checks the text of a note.

@@ -114,14 +114,6 @@ pub enum Order {
     },
 }
 
-impl Order {
-    /// Whether it changes nothing: its failure is of interest to the view that asked alone.
-    #[must_use]
-    pub const fn is_question(&self) -> bool {
-        matches!(self, Self::Find { .. } | Self::Report | Self::List)
-    }
-}
-
 /// What the thread at the device reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
@@ -162,4 +154,6 @@ pub enum News {
         /// Kind of patient.
         feature: u8,
     },
+    /// A browser opened the page; the next one needs this address. For the screen alone.
+    Entered(String),
 }

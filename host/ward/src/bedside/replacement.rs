@@ -4,7 +4,7 @@
 //! the next attempt gets the same kit. If another terminal's replacement came in between, the
 //! device says which number is next; the log then says that the kit is not known.
 
-use super::{Bedside, failure};
+use super::{Bedside, failure, not_sent};
 use crate::failure::Failure;
 use crate::line::client::AskError;
 use crate::records::log::Event;
@@ -29,6 +29,7 @@ impl Bedside {
             return Err(Failure::Usage("the trial is not blinded: it has no kits".to_owned()));
         }
         let known = self.known(number)?;
+        self.log.ready().map_err(|error| not_sent(&known.code, &error))?;
         self.status()?;
         let (code, patient, count) = (known.code.clone(), number, known.given.replaced() + 1);
         let request = Request::Replace { patient, count: count.into() };

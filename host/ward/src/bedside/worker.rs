@@ -6,8 +6,6 @@
 //! and its arm goes to the view that ordered it. While it waits to be asked for, no other enrolment
 //! is taken.
 
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -16,8 +14,8 @@ use jiff::Timestamp;
 use crate::bedside::orders::{Given, News, Order, Record, Ticket, Told};
 use crate::bedside::{Bedside, failure};
 use crate::failure::Failure;
-use crate::os;
-use crate::records::code::folded;
+use crate::own_file::write_private;
+use crate::records::alike::alike;
 use crate::records::register::{Patient, Wanted};
 use crate::records::table::Table;
 
@@ -81,11 +79,11 @@ impl Worker<'_> {
     fn serve(&mut self, given: Given) {
         let ticket = given.ticket;
         let news = self.carry_out(&given);
-        let pending = self.bedside.register().pending().map(|pending| folded(&pending.code));
+        let pending = self.bedside.register().pending().map(|pending| pending.code.clone());
         let down = matches!(news, News::Disconnected(_));
         // Its own enrolment is open: asked for, or still to be asked for.
         let open = code_of(&given.order).filter(|code| match &pending {
-            Some(pending) => *pending == folded(code),
+            Some(pending) => alike(pending, code),
             None => down,
         });
         if let Some(code) = open {
@@ -165,7 +163,7 @@ impl Worker<'_> {
             Order::Enrol { code, feature } => {
                 let pending = bedside.register().pending().map(|pending| pending.code.clone());
                 let unsent = self.unsent.as_ref().and_then(|given| code_of(&given.order));
-                let other = pending.or(unsent).filter(|other| folded(other) != folded(code));
+                let other = pending.or(unsent).filter(|other| !alike(other, code));
                 if let Some(other) = other {
                     return News::Failed(format!(
                         "patient {other} is being enrolled and has no answer yet: wait for it first"
@@ -260,9 +258,7 @@ fn save(bedside: &Bedside) -> Result<String, Failure> {
     let name = log.file_stem().unwrap_or_default().to_string_lossy();
     let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
     let path = log.with_file_name(format!("{name}-{time}.csv"));
-    let mut options = OpenOptions::new();
-    let file = os::owner_only(options.write(true).create_new(true)).open(&path);
-    file.and_then(|mut file| file.write_all(enrolments(bedside).as_bytes()))
+    write_private(&path, enrolments(bedside), false)
         .map_err(|error| Failure::file(&path, &error))?;
     Ok(path.display().to_string())
 }

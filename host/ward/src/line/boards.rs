@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use super::qemu;
 use crate::failure::Failure;
 use crate::line::client::Source;
-use crate::line::link::Link;
-use crate::os::{self, LocalStream};
+use crate::line::link::{self, Link};
+use crate::os::LocalStream;
 use crate::virtual_board::{Flash, PAGES, VirtualBoard};
 
 /// How long QEMU may take to start.
@@ -130,7 +130,8 @@ impl Board {
 
 /// Connects to a socket of QEMU.
 fn stream(path: &Path) -> io::Result<LocalStream> {
-    os::connect(path).unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
+    let found = link::connect(path).ok_or(io::ErrorKind::NotFound)?;
+    found.map_err(io::Error::other)
 }
 
 fn power_is_gone() -> io::Error {

@@ -269,18 +269,6 @@ impl Client {
         Err(LinkError::Silent(self.port().unwrap_or_default().to_owned()).into())
     }
 
-    /// Whether the port belongs to this user or to the system, so that a key may be sent to it.
-    ///
-    /// # Errors
-    /// It belongs to another user.
-    pub fn check_owner(&mut self) -> Result<(), LinkError> {
-        self.connect()?;
-        match (&self.source, &self.open) {
-            (Source::Port(_), Some(open)) => link::check_owner(Path::new(&open.name)),
-            _ => Ok(()),
-        }
-    }
-
     /// The whole report; asked again if a row got lost.
     ///
     /// # Errors

@@ -7,6 +7,9 @@
 //! arrived, it used the nonce up and the repeat is refused; then the whole exchange begins again:
 //! what the device holds, a nonce, the command. The device acknowledges a command that it has
 //! carried out before. If it has another trial by then, nothing is sent.
+//!
+//! **Whose device.** The key goes over the line that [`super::link`] opened and found to be this
+//! user's or root's; a line that breaks is opened and checked anew.
 
 use crate::bedside::failure;
 use crate::failure::Failure;
@@ -32,8 +35,7 @@ pub struct Begun {
 /// begins the trial.
 ///
 /// # Errors
-/// No device, another key, a trial that is already there, a plan that is refused, another user's
-/// port.
+/// No device, another key, a trial that is already there, a plan that is refused.
 pub fn provision(
     client: &mut Client,
     plan: &Plan,
@@ -55,7 +57,6 @@ pub fn provision(
         return Err(Failure::Refused(text.to_owned()));
     }
     if !hello.custody.is_some_and(|(key_set, _)| key_set) {
-        client.check_owner()?;
         match client.ask(&Request::Key(key.bytes()), done) {
             // A copy without an answer may have set the key. The proof that follows tells.
             Ok(()) | Err(AskError::Refused { word: Word::Auth, certain: false, .. }) => {}

@@ -4,6 +4,13 @@
 //! [`super::client`]. A port is opened at 115200 baud, 8N1, and locked, so that a second terminal
 //! finds it busy instead of stealing replies. Whatever goes wrong has its own [`LinkError`] with
 //! the name of the port and what to do about it.
+//!
+//! # Whose port
+//! Keys, proofs, patients and outcomes go to a port of this user or of root, and to no other. The
+//! open line is asked whom it belongs to, before the first byte: the process at the other end of a
+//! socket, the owner of an open serial port or pseudo-terminal. The path is not asked; another user
+//! may have put something else there since. Every line to a device is opened by [`open`] or
+//! [`connect`], each time it breaks too. (Windows does not tell: see [`os`].)
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -58,7 +65,7 @@ pub enum LinkError {
     WrongDevice(String, String),
     /// An equipoise device of another protocol version.
     Protocol(String, u32),
-    /// The port belongs to this other user.
+    /// The open port, or the process at the other end, belongs to this other user.
     Owner(String, u32),
     /// The line broke.
     Gone(String, String),
@@ -119,7 +126,9 @@ impl fmt::Display for LinkError {
             Self::Owner(port, user) => {
                 write!(
                     f,
-                    "{port} belongs to user {user}, allowed are you and root: no key is sent to another user's port"
+                    "{port} belongs to user {user}, allowed are you and root; nothing was sent: \
+                     another user may wait there for keys and outcomes. Start the device yourself, \
+                     in a folder that only you can write to"
                 )
             }
             Self::Gone(port, error) => write!(f, "the line to {port} broke: {error}"),
@@ -174,33 +183,37 @@ impl Port {
     }
 }
 
-/// Opens a port: a local stream where the path names one, else a serial port.
+/// Opens a port of this user or of root: a local stream where the path names one, else a serial
+/// port.
 ///
 /// # Errors
-/// Why it cannot be opened.
+/// Why it cannot be opened, or whose it is.
 pub fn open(path: &Path) -> Result<Box<dyn Link>, LinkError> {
+    if let Some(stream) = connect(path) {
+        return Ok(Box::new(stream?));
+    }
     let name = path.display().to_string();
     let opening = |error: io::Error| LinkError::opening(&name, &error);
-    if let Some(stream) = os::connect(path) {
-        return Ok(Box::new(stream.map_err(opening)?));
-    }
     let port = SerialPort::open(path, BAUD).map_err(opening)?;
+    if let Some(owner) = os::other_owner(&port).map_err(opening)? {
+        return Err(LinkError::Owner(name, owner));
+    }
     os::lock_port(&port).map_err(opening)?;
     // What was received before this terminal came is no answer to it.
     port.discard_buffers().map_err(opening)?;
     Ok(Box::new(port))
 }
 
-/// Whether a port belongs to this user or to root.
-///
-/// # Errors
-/// It belongs to another user, or is gone.
-pub fn check_owner(path: &Path) -> Result<(), LinkError> {
+/// Connects to a local stream of this user or of root; `None` if the path names none.
+pub fn connect(path: &Path) -> Option<Result<LocalStream, LinkError>> {
+    let stream = os::connect(path)?;
     let name = path.display().to_string();
-    match os::other_owner(path).map_err(|error| LinkError::opening(&name, &error))? {
-        None => Ok(()),
-        Some(owner) => Err(LinkError::Owner(name, owner)),
-    }
+    let checked = stream.and_then(|stream| Ok((os::other_peer(&stream)?, stream)));
+    Some(match checked {
+        Ok((None, stream)) => Ok(stream),
+        Ok((Some(owner), _)) => Err(LinkError::Owner(name, owner)),
+        Err(error) => Err(LinkError::opening(&name, &error)),
+    })
 }
 
 /// Turns "nothing yet" into 0 bytes and the end of the stream into an error.
@@ -276,13 +289,5 @@ mod tests {
             found.to_string().contains("A is in use")
                 && found.to_string().contains("no answer on B")
         );
-    }
-
-    /// A device node belongs to root, a pseudo-terminal to its user; one of somebody else may be a
-    /// trap.
-    #[test]
-    fn keys_go_to_own_and_system_ports_only() {
-        assert!(check_owner(Path::new("/dev/null")).is_ok());
-        assert!(matches!(check_owner(Path::new("/nowhere/port")), Err(LinkError::Missing(_))));
     }
 }

@@ -17,11 +17,24 @@ pub fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
 }
 
 /// Not checked: who can read a file is decided by its folder.
+pub const fn open_to_others(_: &Metadata) -> Option<u32> {
+    None
+}
+
+/// Nothing to do: who can read a file is decided by its folder.
 ///
 /// # Errors
-/// There is no such file.
-pub fn open_to_others(path: &Path) -> io::Result<Option<u32>> {
-    std::fs::metadata(path).map(|_| None)
+/// None.
+pub fn make_owner_only(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// Not checked: who can write to a file is decided by its folder.
+///
+/// # Errors
+/// None.
+pub fn of_another_user(_: &File) -> io::Result<Option<u32>> {
+    Ok(None)
 }
 
 /// Nothing to add: Windows follows no link that a user without privileges could make.
@@ -48,6 +61,34 @@ pub fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Stands for an open folder: Windows opens no folder as a file.
+#[derive(Debug)]
+pub struct Folder;
+
+/// Nothing to do.
+///
+/// # Errors
+/// None.
+pub fn open_folder(_: &Path) -> io::Result<Folder> {
+    Ok(Folder)
+}
+
+/// Nothing to do, as in [`sync_folder`].
+///
+/// # Errors
+/// None.
+pub fn sync_open_folder(_: &Folder) -> io::Result<()> {
+    Ok(())
+}
+
+/// Windows cannot exchange names.
+///
+/// # Errors
+/// Always.
+pub fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Tells a file from one that replaced it: the time it was made.
 pub fn identity(found: &Metadata) -> u64 {
     found.creation_time()
@@ -59,6 +100,14 @@ pub fn identity(found: &Metadata) -> u64 {
 /// A sentence about the file, without subject.
 pub fn private(found: &Metadata) -> Result<(), String> {
     if found.is_file() { Ok(()) } else { Err("is no regular file; name one".to_owned()) }
+}
+
+/// The same: who can write it is decided by its folder.
+///
+/// # Errors
+/// A sentence about the file, without subject.
+pub fn trusted(found: &Metadata) -> Result<(), String> {
+    private(found)
 }
 
 /// Writes all bytes at a place of a file.
@@ -91,10 +140,27 @@ pub fn lock_port(_: &SerialPort) -> io::Result<()> {
     Ok(())
 }
 
+/// Not checked: Windows does not tell who listens on a TCP port without calls that need `unsafe`.
+///
+/// # Errors
+/// None.
+pub fn other_peer(_: &LocalStream) -> io::Result<Option<u32>> {
+    Ok(None)
+}
+
 /// Not checked: Windows ports have no owner.
 ///
 /// # Errors
 /// None.
-pub fn other_owner(_: &Path) -> io::Result<Option<u32>> {
+pub fn other_owner(_: &SerialPort) -> io::Result<Option<u32>> {
     Ok(None)
+}
+
+/// Nothing to do: Windows keeps no dump of a program unless its administrator asked for them, and
+/// has no call for it that safe code could make (docs/privacy.md says how to exclude a program).
+///
+/// # Errors
+/// None.
+pub fn forbid_dumps() -> io::Result<()> {
+    Ok(())
 }

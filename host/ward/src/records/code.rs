@@ -1,12 +1,22 @@
 //! Patient codes: what the ward calls a patient.
 //!
-//! Two codes are the same if they differ only in case or in blanks around them ([`folded`]). Every
-//! code has 1 to 24 letters, digits, `-`, `_`, `.` or `/`. A trial file may ask for more
-//! ([`CodeRule`]): `code` is a regular expression for the whole code, `code-check` a check digit,
-//! which is the last digit of the code and covers all digits before it.
+//! A code has 1 to 24 ASCII letters, digits, `-`, `_`, `.` or `/`. Two codes that look alike are the
+//! same patient's: those that differ only in case, in blanks around them or in the shape of their
+//! letters ([`crate::records::alike`]). Logs of earlier versions hold codes of any script, so
+//! all codes are compared in that way, whatever a new one may be.
+//!
+//! A trial file may change the rule for new codes ([`CodeRule`]), also while its trial runs: no key
+//! is part of the file's digest.
+//! - `code-unicode = true` allows letters and digits of all scripts. A code is taken in NFKC, the
+//!   form without full-width, mathematical or circled letters.
+//! - `code` is a regular expression for the whole code.
+//! - `code-check` is a check digit: the last digit of the code, which covers all digits before it.
 
 use regex_lite::Regex;
 use serde::Deserialize;
+
+use crate::records::alike::{digit, nfkc};
+use crate::records::text::{escaped, is_plain, named};
 
 /// Longest patient code.
 pub const MAX_CODE: usize = 24;
@@ -16,6 +26,7 @@ pub const MAX_CODE: usize = 24;
 pub struct CodeRule {
     pattern: Option<String>,
     check: Option<CheckDigit>,
+    unicode: bool,
 }
 
 /// How a check digit is computed.
@@ -41,21 +52,54 @@ impl CodeRule {
                 )
             })?;
         }
-        Ok(Self { pattern, check })
+        Ok(Self { pattern, check, unicode: false })
     }
 
-    /// The code without surrounding blanks, if the rule allows it.
+    /// The same rule, for letters and digits of all scripts or for ASCII alone.
+    #[must_use]
+    pub const fn with_unicode(mut self, unicode: bool) -> Self {
+        self.unicode = unicode;
+        self
+    }
+
+    /// Whether letters and digits of all scripts are allowed.
+    #[must_use]
+    pub const fn unicode(&self) -> bool {
+        self.unicode
+    }
+
+    /// The code without surrounding blanks, in NFKC, if the rule allows it.
     ///
     /// # Errors
-    /// The code and what is allowed.
-    pub fn check(&self, code: &str) -> Result<String, String> {
-        let code = code.trim();
-        let allowed = |c: char| c.is_alphanumeric() || "-_./".contains(c);
-        if code.is_empty() || code.chars().count() > MAX_CODE || !code.chars().all(allowed) {
+    /// The code, the character that is not allowed, and what is.
+    pub fn check(&self, typed: &str) -> Result<String, String> {
+        let typed = typed.trim();
+        let code = if self.unicode { nfkc(typed) } else { typed.to_owned() };
+        let letter =
+            |c: char| if self.unicode { c.is_alphanumeric() } else { c.is_ascii_alphanumeric() };
+        let allowed = |c: char| letter(c) && is_plain(c) || "-_./".contains(c);
+        if let Some(bad) = code.chars().find(|c| !allowed(*c)) {
+            // The character that was typed, if it became another in NFKC.
+            let bad = typed.chars().find(|c| nfkc(&c.to_string()).contains(bad)).unwrap_or(bad);
+            let what = match (self.unicode, bad.is_alphanumeric() && is_plain(bad)) {
+                (true, _) => "no letter or digit, and none of - _ . /",
+                (false, false) => "none of A-Z a-z 0-9 - _ . /",
+                (false, true) => {
+                    "none of A-Z a-z 0-9 - _ . /; more with code-unicode = true in the trial file"
+                }
+            };
+            return Err(format!(
+                "the patient code {} is not allowed: {} is {what}",
+                escaped(&format!("{typed:?}")),
+                named(bad)
+            ));
+        }
+        if code.is_empty() || code.chars().count() > MAX_CODE {
             return Err(format!(
                 "the patient code {code:?} is not allowed: 1 to {MAX_CODE} letters, digits, - _ . or /"
             ));
         }
+        let code = code.as_str();
         if let Some(pattern) = &self.pattern
             && !compiled(pattern).is_ok_and(|regex| regex.is_match(code))
         {
@@ -84,13 +128,6 @@ impl CodeRule {
 
 fn compiled(pattern: &str) -> Result<Regex, regex_lite::Error> {
     Regex::new(&format!("^(?:{pattern})$"))
-}
-
-/// The form by which codes are compared: without case and surrounding blanks.
-#[must_use]
-pub fn folded(code: &str) -> String {
-    // By way of upper case, because some letters have one upper and two lower cases.
-    code.trim().to_uppercase().to_lowercase()
 }
 
 /// Damm's quasigroup.
@@ -125,11 +162,8 @@ impl CheckDigit {
 
     /// Whether the last digit of the code is right; a code needs two digits at least.
     fn holds(self, code: &str) -> bool {
-        let digits: Vec<u8> = code
-            .chars()
-            .filter_map(|c| c.to_digit(10))
-            .filter_map(|d| u8::try_from(d).ok())
-            .collect();
+        let digits: Vec<u8> =
+            code.chars().filter_map(digit).filter_map(|d| u8::try_from(d).ok()).collect();
         let sum = match self {
             Self::Luhn => {
                 let doubled = |(place, digit): (usize, &u8)| {
@@ -189,10 +223,51 @@ mod tests {
         }
     }
 
+    /// The character that is not allowed is named, as it was typed, with what is allowed.
     #[test]
-    fn case_and_blanks_make_no_other_code() {
-        assert_eq!(folded(" P-001"), folded("p-001 "));
-        assert_eq!(folded("ſtraße"), folded("STRASSE"));
-        assert_ne!(folded("P-001"), folded("P-01"));
+    fn forbidden_characters_are_named() {
+        let (plain, unicode) = (rule(None, None), rule(None, None).with_unicode(true));
+        let why = plain.check("P-１").unwrap_err();
+        assert_eq!(
+            why,
+            "the patient code \"P-１\" is not allowed: '１' (U+FF11) is none of A-Z a-z 0-9 - _ . /; \
+             more with code-unicode = true in the trial file"
+        );
+        for (code, sign) in [
+            ("P 1", "' ' (U+0020)"),
+            ("P\u{202E}1", "U+202E"),
+            ("P\u{7}1", "U+0007"),
+            ("P=1", "'=' (U+003D)"),
+            ("P\u{3164}1", "U+3164"),
+            ("q\u{308}1", "'\\u{308}' (U+0308)"),
+            ("P½", "'½' (U+00BD)"),
+        ] {
+            for rule in [&plain, &unicode] {
+                let why = rule.check(code).unwrap_err();
+                assert!(why.contains(&format!("not allowed: {sign}")), "{code:?}: {why}");
+                assert!(why.chars().all(is_plain), "{why:?}");
+            }
+        }
+        for (typed, kept) in [("Ｐ-１", "P-1"), ("E\u{301}1", "É1"), ("Ж-٣", "Ж-٣"), (" ⅷ", "viii")]
+        {
+            assert!(plain.check(typed).is_err(), "{typed}");
+            assert_eq!(unicode.check(typed), Ok(kept.to_owned()));
+        }
+        // A ligature of eighteen letters counts as these.
+        assert!(unicode.check("\u{FDFA}").is_err(), "it has blanks");
+        assert_eq!(unicode.check(&"ﬃ".repeat(8)), Ok("ffi".repeat(8)));
+        assert!(unicode.check(&"ﬃ".repeat(9)).is_err());
+    }
+
+    /// A check digit covers the digits of all scripts, by their value.
+    #[test]
+    fn check_digits_of_all_scripts_count() {
+        let rule = rule(None, Some(CheckDigit::Damm)).with_unicode(true);
+        for good in ["5724", "٥٧٢٤", "５７24", "H-५724"] {
+            assert!(rule.check(good).is_ok(), "{good}");
+        }
+        for bad in ["٥٧٢5", "5742", "٥٧٤٢"] {
+            assert!(rule.check(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -3,10 +3,17 @@
 //! A key is read from its file and goes to the device once, when it is provisioned; after that only
 //! proofs of it travel. It stands on no command line and in no log, and has no `Debug` that would
 //! show it.
+//!
+//! # Memory
+//! When a [`KeyFile`] is dropped, its key is overwritten, and so is the stack on which calls with
+//! the key have run: copies that the compiler or a hash made there are gone too. The text of the
+//! file is overwritten as soon as it is read.
 
-use std::fs::OpenOptions;
-use std::io::Write;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::path::Path;
+
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::failure::Failure;
 use crate::line::client::Report;
@@ -16,11 +23,33 @@ use equipoise::device::report::ReportMac;
 use equipoise::kits::KitKey;
 use equipoise::plan::Plan;
 use equipoise::wire::{
-    FileDigest, Hex, MAC_BYTES, NONCE_BYTES, Proof, Request, TrialId, TrialName, unhex,
+    FileDigest, MAC_BYTES, NONCE_BYTES, Proof, Request, TrialId, TrialName, unhex,
 };
 
-/// The custodian's key, as its file holds it.
-pub struct KeyFile([u8; MAC_BYTES]);
+/// Hex digits of a key.
+const DIGITS: usize = MAC_BYTES * 2;
+/// Most bytes of a key file: the digits, and white space around them.
+const MOST_TEXT: usize = 256;
+/// Bytes of the stack that are overwritten after use. Calls with a key take a few thousand.
+const STACK: usize = 64 * 1024;
+
+/// The custodian's key, as its file holds it. It lies on the heap, where a move copies nothing.
+pub struct KeyFile(Box<[u8; MAC_BYTES]>);
+
+impl Drop for KeyFile {
+    fn drop(&mut self) {
+        self.0.zeroize();
+        wipe_stack();
+    }
+}
+
+/// Overwrites the stack below the caller.
+#[inline(never)]
+fn wipe_stack() {
+    let mut below = [0_u8; STACK];
+    below.zeroize();
+    std::hint::black_box(&mut below);
+}
 
 impl std::fmt::Debug for KeyFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -34,45 +63,64 @@ impl KeyFile {
     /// # Errors
     /// The file exists, or cannot be written.
     pub fn generate(path: &Path) -> Result<Self, Failure> {
-        let mut bytes = [0; MAC_BYTES];
-        getrandom::fill(&mut bytes)
+        let mut key = Self(Box::new([0; MAC_BYTES]));
+        getrandom::fill(&mut *key.0)
             .map_err(|error| Failure::Usage(format!("no randomness: {error}")))?;
+        // With room for all of it: a text that grows leaves copies behind.
+        let mut text = Zeroizing::new(String::with_capacity(DIGITS + 1));
+        text.extend(key.0.iter().flat_map(hex_digits).chain(['\n']));
         let mut file = os::owner_only(OpenOptions::new().write(true).create_new(true))
             .open(path)
             .map_err(|error| Failure::file(path, &error))?;
-        writeln!(file, "{}", Hex(&bytes))
+        file.write_all(text.as_bytes())
             .and_then(|()| file.sync_all())
             .map_err(|error| Failure::file(path, &error))?;
-        Ok(Self(bytes))
+        Ok(key)
     }
 
-    /// Reads a key that nobody else can read.
+    /// Reads a key that nobody else can read. The open file is checked, not its path.
     ///
     /// # Errors
-    /// No such file, others may read it, or it holds no key.
+    /// No such file, others may read it, another user wrote it, or it holds no key.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let open = os::open_to_others(path).map_err(|error| Failure::file(path, &error))?;
-        if let Some(mode) = open {
+        let unusable = |error: io::Error| Failure::file(path, &error);
+        let mut file = File::open(path).map_err(unusable)?;
+        if let Some(owner) = os::of_another_user(&file).map_err(unusable)? {
+            return Err(Failure::Usage(format!(
+                "{}: the key file belongs to user {owner}, allowed are you and root: a key of \
+                 another user is no secret",
+                path.display()
+            )));
+        }
+        if let Some(mode) = os::open_to_others(&file.metadata().map_err(unusable)?) {
             let path = path.display();
             return Err(Failure::Usage(format!(
                 "{path}: the key file has mode {mode:03o}, allowed 600: chmod 600 {path}"
             )));
         }
-        let text = std::fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
-        let digits = MAC_BYTES * 2;
-        unhex(text.trim().as_bytes()).map(Self).ok_or_else(|| {
-            Failure::Usage(format!("{}: not a key of {digits} hex digits", path.display()))
-        })
+        let mut text = Zeroizing::new([0; MOST_TEXT]);
+        let length = fill(&mut file, &mut *text).map_err(unusable)?;
+        let digits = text.get(..length).unwrap_or_default().trim_ascii();
+        let mut key = Self(Box::new([0; MAC_BYTES]));
+        let (pairs, rest) = digits.as_chunks::<2>();
+        let read = |(byte, pair): (&mut u8, &[u8; 2])| unhex(pair).map(|[read]| *byte = read);
+        let is_key = pairs.len() == MAC_BYTES
+            && rest.is_empty()
+            && key.0.iter_mut().zip(pairs).all(|both| read(both).is_some());
+        if is_key {
+            return Ok(key);
+        }
+        Err(Failure::Usage(format!("{}: not a key of {DIGITS} hex digits", path.display())))
     }
 
     /// The bytes, for the one request that hands them over.
     #[must_use]
-    pub const fn bytes(&self) -> [u8; MAC_BYTES] {
-        self.0
+    pub fn bytes(&self) -> [u8; MAC_BYTES] {
+        *self.0
     }
 
-    const fn key(&self) -> CustodianKey {
-        CustodianKey::new(self.0)
+    fn key(&self) -> CustodianKey {
+        CustodianKey::new(*self.0)
     }
 
     /// The key of the kit numbers of a blinded trial.
@@ -103,4 +151,23 @@ impl KeyFile {
         u8::try_from(report.rows.len())
             .is_ok_and(|rows| mac.finish(rows, report.assigned, report.resolved) == report.mac)
     }
+}
+
+/// The two hex digits of a byte.
+fn hex_digits(byte: &u8) -> [char; 2] {
+    [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap_or_default())
+}
+
+/// Reads a file into `bytes`, up to their end; how many there were.
+fn fill(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while let Some(rest) = bytes.get_mut(length..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
 }

@@ -10,6 +10,7 @@
 use serde::Deserialize;
 
 use crate::records::code::CheckDigit;
+use crate::records::text::named;
 
 const MAX_PREFIX: usize = 8;
 const MAX_DIGITS: usize = 9;
@@ -100,7 +101,12 @@ impl KitLabel {
             .filter(|digits| digits.len() == length && digits.bytes().all(|b| b.is_ascii_digit()));
         let kit = digits.and_then(|digits| digits.get(..self.digits)?.parse::<u32>().ok());
         match kit.filter(|kit| (1..=self.largest).contains(kit)) {
-            None => Err(format!("there is no kit {label:?}: {like}")),
+            None => {
+                let foreign = label.chars().find(|c| !c.is_ascii());
+                let foreign =
+                    foreign.map_or(String::new(), |c| format!("{} is not on a label, ", named(c)));
+                Err(format!("there is no kit {label:?}: {foreign}{like}"))
+            }
             Some(kit) if self.label(kit).eq_ignore_ascii_case(label) => Ok(kit),
             Some(_) => Err(format!(
                 "there is no kit {label:?}: its check digit is wrong, a digit is mistyped"
@@ -154,6 +160,11 @@ mod tests {
         for wrong in ["", "K-", "K-0000", "K-1201", "K-00001", "X-0001", "0001", "K-00a1", "é"] {
             let error = label.kit(wrong).unwrap_err();
             assert!(error.contains(wrong) && error.contains("K-0001 to K-1200"), "{error}");
+        }
+        for (alike, sign) in [("K-０001", "U+FF10"), ("Ｋ-0001", "U+FF2B"), ("K-٠٠٠١", "U+0660")]
+        {
+            let error = label.kit(alike).unwrap_err();
+            assert!(error.contains(sign), "{error}");
         }
         let raw = |prefix: &str, digits| RawLabel {
             prefix: Some(prefix.to_owned()),

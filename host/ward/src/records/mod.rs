@@ -1,5 +1,6 @@
 //! The files of a trial on the terminal's disk, and the values they hold.
 
+pub mod alike;
 pub mod code;
 pub mod due;
 pub mod factors;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use crate::records::code::folded;
+use crate::records::alike::folded;
 use crate::records::log::{Entry, Event, NoteKind};
 use equipoise::terms::Arm;
 
@@ -128,7 +128,7 @@ pub struct Register {
     patients: BTreeMap<u32, Patient>,
     waiting: BTreeSet<u32>,
     /// Codes as they were typed, with their numbers, by their folded form. Logs of earlier
-    /// versions may hold several spellings of one.
+    /// versions may hold several that look alike.
     codes: BTreeMap<String, Vec<(String, u32)>>,
     /// When the outcome or loss of a patient was recorded.
     resolved: BTreeMap<u32, String>,
@@ -260,7 +260,8 @@ impl Register {
         self.patients.get(&number)
     }
 
-    /// The number of a code that was enrolled, whatever its case.
+    /// The number of a code that was enrolled, whatever its case and the shape of its letters. Of
+    /// several codes that look alike, only the one that is spelled exactly so.
     #[must_use]
     pub fn number(&self, code: &str) -> Option<u32> {
         let spelled = self.codes.get(&folded(code))?;
@@ -272,7 +273,25 @@ impl Register {
         }
     }
 
-    /// A code that differs from this one in nothing but case, with its number.
+    /// Why a code names nobody although there are codes that look like it: there are several, and
+    /// none of them is spelled so.
+    #[must_use]
+    pub fn several(&self, code: &str) -> Option<String> {
+        let codes = self.codes.get(&folded(code)).filter(|codes| codes.len() > 1)?;
+        Some(format!(
+            "several patients have a code that looks like {code:?}: {}; name one by # and its number, or by exactly its \
+             code",
+            spelled(codes)
+        ))
+    }
+
+    /// Codes that look alike and are several patients', as a log of an earlier version may have
+    /// them: each group in words.
+    pub fn look_alikes(&self) -> impl Iterator<Item = String> {
+        self.codes.values().filter(|codes| codes.len() > 1).map(|codes| spelled(codes))
+    }
+
+    /// An enrolled code that looks like this one, with its number.
     #[must_use]
     pub fn same_code(&self, code: &str) -> Option<(&str, u32)> {
         let spelled = self.codes.get(&folded(code))?;
@@ -310,4 +329,10 @@ impl Register {
     pub const fn last_number(&self) -> u32 {
         self.last
     }
+}
+
+/// Codes and their numbers, in words.
+fn spelled(codes: &[(String, u32)]) -> String {
+    let one = |(code, number): &(String, u32)| format!("{code:?} is number {number}");
+    codes.iter().map(one).collect::<Vec<_>>().join(", ")
 }

@@ -14,9 +14,20 @@ use equipoise_study::output::quoted;
 #[must_use]
 pub fn is_plain(c: char) -> bool {
     let invisible = matches!(c,
-        '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'
-        | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}');
+        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{17B4}' | '\u{17B5}' | '\u{180E}'
+        | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}'
+        | '\u{FFF0}'..='\u{FFFB}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}'
+        | '\u{E0000}'..='\u{E00FF}' | '\u{E01F0}'..='\u{E0FFF}'
+        // Letters of Hangul and a sign of Braille that fill a place and show nothing.
+        | '\u{115F}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{FFA0}');
     !c.is_control() && !invisible
+}
+
+/// A character for a message: itself, if it can be seen, and its number in Unicode.
+#[must_use]
+pub fn named(c: char) -> String {
+    let number = format!("U+{:04X}", u32::from(c));
+    if is_plain(c) { format!("{c:?} ({number})") } else { number }
 }
 
 /// Checks a text of 1 to `most` characters.
@@ -77,6 +88,8 @@ mod tests {
             "\u{9b}2J",
             "a\u{FEFF}",
             "a\u{2066}b",
+            "a\u{3164}b",
+            "\u{2800}",
         ] {
             assert!(check("k", bad, 40).is_err(), "{bad:?}");
             assert!(escaped(bad).chars().all(|c| is_plain(c) || c == '\n'), "{bad:?}");

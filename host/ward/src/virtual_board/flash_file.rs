@@ -16,7 +16,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::{error, fmt, format};
 
-use crate::os;
+use crate::{os, own_file};
 
 /// Why a file cannot be a flash.
 #[derive(Debug)]
@@ -116,11 +116,8 @@ impl FlashFile {
     /// # Errors
     /// What is wrong.
     pub fn check(&self) -> io::Result<()> {
-        let (opened, named) = (self.file.metadata()?, fs::symlink_metadata(&self.path));
-        let named = named.map_err(|error| wrong(&format!("is gone from its place: {error}")))?;
-        if os::identity(&opened) != os::identity(&named) {
-            return Err(wrong("was replaced by another file"));
-        }
+        let opened =
+            own_file::still_named(&self.file, &self.path).map_err(|reason| wrong(&reason))?;
         os::private(&opened).map_err(|reason| wrong(&reason))?;
         if opened.len() != self.length {
             let (now, then) = (opened.len(), self.length);

@@ -24,6 +24,8 @@ use embedded_storage::nor_flash::{
     check_read, check_write,
 };
 
+use zeroize::Zeroize;
+
 use crate::virtual_board::flash_file::{FileError, FlashFile};
 use equipoise::device::health::{Entropy, Repeatable};
 use equipoise::device::{Device, DeviceState, Rest};
@@ -53,6 +55,13 @@ struct Image {
     file: Option<FlashFile>,
     /// Written since the last sync.
     dirty: bool,
+}
+
+impl Drop for Image {
+    /// The cells hold the custodian's key.
+    fn drop(&mut self) {
+        self.cells.zeroize();
+    }
 }
 
 impl Image {

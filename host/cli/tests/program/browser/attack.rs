@@ -22,7 +22,7 @@ fn script_is_shown_as_text() {
     let page = Page::serve(&ward, &["--operator", "<b>AB</b>"]);
     let browser = Browser::start();
     browser.size(SMALL);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["<script>alert(3)</script>", "Operator <b>AB</b>"]);
     enrol(&browser, "P-1", &[script]);
     browser.shows(&[&format!("{script}0")[..27], script]);

@@ -29,7 +29,7 @@ fn kits_on_the_page_and_on_paper() {
     let page = Page::serve(&ward, &[]);
     let browser = Browser::start();
     browser.size(SMALL);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["Connected", "Nobody is waiting"]);
     let shown = "return document.querySelector('#main .arm .name').textContent";
     let label = |browser: &Browser| browser.run(shown, &[]).as_str().unwrap().to_owned();

@@ -27,12 +27,12 @@ fn a_closed_trial_and_its_report() {
     let page = Page::serve(&ward, &[]);
     let browser = Browser::start();
     browser.size(SMALL);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["Outcomes waiting: 1"]);
     drop(page);
     ward.good(&["close", "--yes", "--key-file", "key"]);
     let page = Page::serve(&ward, &[]);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     let list = browser.shows(&[
         "Phase: closed",
         "Nobody can be enrolled: the trial is closed",
@@ -80,7 +80,7 @@ fn the_list_is_saved_as_csv() {
     std::fs::create_dir(&folder).unwrap();
     let allowed = json!({ "behavior": "allow", "downloadPath": folder });
     browser.chromium("Browser.setDownloadBehavior", &allowed);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["Connected"]);
     for code in ["P-1", "P-2"] {
         enrol(&browser, code, &["65 or over, home"]);

@@ -1,8 +1,12 @@
 //! Two tabs, double clicks, the Back button, and a tab that outlives its program.
 
-use crate::browser::driver::Browser;
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use crate::browser::driver::{Browser, PATIENCE};
 use crate::browser::views::{SMALL, events, examine, log, prepare};
-use crate::common::page::Page;
+use crate::common::page::{Page, Visitor};
 use crate::common::ward::Ward;
 
 /// Two tabs, a double click, the Back button, a reload: nothing is enrolled or recorded twice, and
@@ -15,7 +19,7 @@ fn two_tabs_and_double_clicks() {
     let page = Page::serve(&ward, &[]);
     let browser = Browser::start();
     let first = browser.tabs().remove(0);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["Nobody is waiting"]);
 
     // A confirmation pressed three times in one turn of the browser.
@@ -52,7 +56,7 @@ fn two_tabs_and_double_clicks() {
     browser.click("Next");
     let second = browser.new_tab();
     browser.switch_to(&second);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["Outcomes waiting: 1"]);
     browser.click("Outcome of patient P-1");
     browser.choose("no");
@@ -106,13 +110,13 @@ fn a_tab_left_overnight() {
     let page = serve();
     let browser = Browser::start();
     browser.size(SMALL);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     let first = browser.tabs().remove(0);
     browser.shows(&["Connected"]);
     prepare(&browser, "P-1", &["under 65, home"]);
     let second = browser.new_tab();
     browser.switch_to(&second);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["Connected"]);
     prepare(&browser, "P-2", &["under 65, home"]);
     drop(page);
@@ -140,7 +144,47 @@ fn a_tab_left_overnight() {
     assert!(!text.contains("has no answer"), "nothing was sent: {text}");
     browser.reload();
     browser.shows(&["This browser has no key. Open the address that the program printed last."]);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["Patients 0 of 4000", "Nobody is waiting"]);
     assert_eq!((events(&ward, "wanted"), events(&ward, "enrol")), (0, 0), "{}", log(&ward));
+}
+
+/// A page that finds all connections taken says so, and goes on by itself when one is free.
+#[test]
+fn a_page_waits_for_a_connection() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let page = Page::serve(&ward, &[]);
+    let browser = Browser::start();
+    browser.go(&page.next_address());
+    browser.shows(&["Connected"]);
+    browser.run("deaf()", &[]);
+    let visitor = Visitor::enter(&page);
+    let (host, folder, cookie) = (page.host(), &visitor.folder, &visitor.cookie);
+    let request =
+        format!("GET {folder}events HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n");
+    let mut others = Vec::new();
+    let start = Instant::now();
+    // The page tries again every few seconds and may take a place meanwhile.
+    while !browser.text().contains("64 connections to this program are in use") {
+        assert!(start.elapsed() < PATIENCE, "{}", browser.text());
+        browser.run("deaf()", &[]);
+        for _ in others.len()..70 {
+            let mut other = TcpStream::connect(host).unwrap();
+            other.write_all(request.as_bytes()).unwrap();
+            others.push(other);
+        }
+        browser.run("listen()", &[]);
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let text = browser.text();
+    assert!(!text.contains("This page is over"), "{text}");
+    drop(others);
+    let start = Instant::now();
+    while browser.text().contains("64 connections") {
+        assert!(start.elapsed() < PATIENCE, "{}", browser.text());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    browser.shows(&["Connected"]);
 }

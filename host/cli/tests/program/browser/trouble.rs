@@ -24,7 +24,7 @@ fn unplugged_overdue_and_set_back() {
     let page = Page::start(&ward, command);
     let browser = Browser::start();
     browser.size(SMALL);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["Connected", "Nobody is waiting"]);
     prepare(&browser, "P-1", &["under 65, home"]);
     browser.click("Enrol P-1");
@@ -63,13 +63,13 @@ fn unplugged_overdue_and_set_back() {
     drop(back);
     clock::age(&ward.file("ward.jsonl"), SignedDuration::from_hours(15 * 24));
     let page = Page::serve(&ward, &[]);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     browser.shows(&["Outcomes waiting: 2, 2 overdue", "OVERDUE by 1 d 0 h", "waiting 15 d 0 h"]);
     examine(&browser, "overdue");
     drop(page);
     clock::age(&ward.file("ward.jsonl"), SignedDuration::from_hours(-20 * 24));
     let page = Page::serve(&ward, &[]);
-    browser.go(&page.address);
+    browser.go(&page.next_address());
     let text = browser.shows(&["Outcomes waiting: 2", "was it set back?"]);
     assert!(!text.contains("waiting -") && !text.contains("OVERDUE"), "{text}");
     // Patients are enrolled and outcomes recorded as before.
@@ -101,7 +101,7 @@ fn a_leftover_is_decided_by_a_person() {
     browser.size(SMALL);
     for (code, number) in [("P-1", 1), ("P-2", 2)] {
         let (relay, page) = (line(), serve());
-        browser.go(&page.address);
+        browser.go(&page.next_address());
         browser.shows(&["Connected"]);
         prepare(&browser, code, &["under 65, home"]);
         drop(relay);
@@ -110,7 +110,7 @@ fn a_leftover_is_decided_by_a_person() {
         browser.shows(&["Plug it in again"]);
         drop(page);
         let (_relay, page) = (line(), serve());
-        browser.go(&page.address);
+        browser.go(&page.next_address());
         let said = format!("Patient {code}, under 65, home, was confirmed, but the program ended");
         browser.shows(&["Connected", &said, &format!("Decide about patient {code} first.")]);
         assert_eq!(events(&ward, "enrol"), number - 1, "nobody is enrolled by itself");

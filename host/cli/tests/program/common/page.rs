@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use xtask::http::{Response, exchange};
@@ -12,8 +13,10 @@ use xtask::http::{Response, exchange};
 /// A running server; killed at the end.
 pub struct Page {
     process: Child,
-    /// The printed address.
+    /// The first printed address.
     pub address: String,
+    /// Addresses given out by [`Page::next_address`].
+    opened: AtomicUsize,
     /// Everything it wrote to standard output and standard error.
     pub said: Arc<Mutex<String>>,
 }
@@ -60,7 +63,26 @@ impl Page {
         };
         keep(Box::new(lines));
         keep(Box::new(BufReader::new(process.stderr.take().unwrap()).lines()));
-        Self { process, address, said }
+        Self { process, address, opened: AtomicUsize::new(0), said }
+    }
+
+    /// The address for the next browser: each works once, and then another is printed.
+    pub fn next_address(&self) -> String {
+        let (place, start) = (self.opened.fetch_add(1, Ordering::Relaxed), Instant::now());
+        loop {
+            let said = self.said.lock().unwrap().clone();
+            let mut addresses = said.lines().map(str::trim).filter(|l| l.starts_with("http://"));
+            if let Some(address) = addresses.nth(place) {
+                return address.to_owned();
+            }
+            assert!(start.elapsed() < Duration::from_secs(60), "no address: {said}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
     }
 
     /// Host and port.
@@ -79,7 +101,7 @@ pub struct Visitor {
 impl Visitor {
     /// Opens the address of a page.
     pub fn enter(page: &Page) -> Self {
-        Self::open(&page.address)
+        Self::open(&page.next_address())
     }
 
     /// Opens a printed address.

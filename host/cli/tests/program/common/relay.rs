@@ -84,12 +84,6 @@ impl Relay {
     pub fn wait_for_loss(&self) {
         self.lost.recv_timeout(Duration::from_secs(60)).expect("the device answers");
     }
-
-    /// Whether a request that begins with this word has reached the device.
-    pub fn has_passed(&self, word: &str) -> bool {
-        let state = self.state.lock().unwrap();
-        state.passed.iter().any(|(line, _)| line.trim_ascii_start().starts_with(word.as_bytes()))
-    }
 }
 
 impl State {

@@ -245,23 +245,3 @@ fn trial_that_closes_by_itself_says_so() {
     assert_eq!(json(&ward.good(&["status", "--json"]))["state"], "closed");
     ward.good(&["report", "--verify", "--key-file", "key"]);
 }
-
-/// A key is not sent to a port that another user owns. Only root can make such a port, so others
-/// try one that root has given away: none, and the rule itself is tested in `os/unix.rs`.
-#[test]
-fn key_is_not_sent_to_a_port_of_another_user() {
-    let ward = Ward::new();
-    let _device = ward.device();
-    let relay = Relay::between(&ward.file("relay"), &ward.port(), None);
-    std::fs::write(ward.file("trial.toml"), equipoise_ward::records::trial_file::EXAMPLE).unwrap();
-    assert_eq!(ward.run(&["keygen", "key"]).code, 0);
-    let words = ["provision", "trial.toml", "--key-file", "key", "--port", "relay"];
-    if std::os::unix::fs::chown(ward.file("relay"), Some(12_345), None).is_ok() {
-        let refused = ward.run(&words);
-        assert!(refused.code == 3 && refused.err.contains("12345"), "{refused:?}");
-        assert!(relay.has_passed("HELLO") && !relay.has_passed("KEY"));
-        std::os::unix::fs::chown(ward.file("relay"), Some(0), None).unwrap();
-    }
-    let begun = ward.run(&words);
-    assert!(begun.code == 0 && relay.has_passed("KEY"), "{begun:?}");
-}

@@ -1,6 +1,7 @@
 //! The right trial file, log and patient.
 
 use super::*;
+use equipoise_ward::records::log::{Event, Log};
 
 /// A trial file with swapped arms, or of another trial of the same size, is refused; the message
 /// names what differs.
@@ -120,7 +121,8 @@ fn codes_follow_the_trial_file() {
     refused(&["assign", "P-5742", "0"], 2, "is not the damm check digit");
     assert_eq!(json(&ward.good(&["status", "--json"]))["assigned"], 0);
     ward.good(&["assign", " P-5724", "0"]);
-    refused(&["assign", "p-5724", "0"], 2, "this trial's codes are like");
+    refused(&["assign", "p-5724", "0"], 1, "patient P-5724 is already enrolled");
+    refused(&["assign", "p-5728", "0"], 2, "this trial's codes are like");
     ward.good(&["outcome", "p-5724 ", "yes"]);
     let ward = Ward::new();
     let _device = ward.device();
@@ -166,4 +168,128 @@ fn no_escape_reaches_a_terminal() {
         std::fs::write(ward.file(&name), text.replace("epsilon = 1 ", "epsilon = 99 ")).unwrap();
         plain(&["assign", "P-1", "0", "--trial", &name]);
     }
+}
+
+/// One patient code, written with characters that look alike.
+const ALIKE: [&str; 6] = ["P-1A", "p-1a", "P-１A", "P-١A", "Ｐ-1Ａ", "P-𝟏𝐀"];
+
+/// Full-width letters, Arabic digits and mathematical letters make no second patient: they are
+/// refused by name, or with `code-unicode = true` compared by the letters they stand for.
+#[test]
+fn alike_codes_are_one_patient() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    ward.good(&["assign", ALIKE[0], "0"]);
+    for (code, sign) in ALIKE.into_iter().skip(2).zip(["U+FF11", "U+0661", "U+FF30", "U+1D7CF"]) {
+        // Known as the patient who was enrolled, before it is looked at what a code may be.
+        let again = ward.on_device(&["assign", code, "0"]);
+        assert!(again.code == 1 && again.err.contains("P-1A is already enrolled"), "{again:?}");
+        let new = code.replace('P', "Q").replace('Ｐ', "Ｑ");
+        let new = ward.on_device(&["assign", &new, "0"]);
+        let sign = sign.replace("FF30", "FF31");
+        assert!(new.code == 2 && new.err.contains(&format!("({sign})")), "{new:?}");
+        let allowed = ["A-Z a-z 0-9 - _ . /", "code-unicode = true in the trial file"];
+        assert!(allowed.iter().all(|words| new.err.contains(words)), "{new:?}");
+    }
+    assert_eq!(json(&ward.good(&["status", "--json"]))["assigned"], 1);
+
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[("title = ", "code-unicode = true\ntitle = ")]);
+    // Kept as NFKC gives it; Arabic digits stay, and count as their value.
+    for (kept, typed) in [("P-1A", "Ｐ-１A"), ("Ж-١", "Ж-١"), ("É2", "E\u{301}２")] {
+        let given = json(&ward.good(&["assign", typed, "0", "--json"]));
+        assert_eq!(given["code"], kept);
+    }
+    for code in ALIKE.into_iter().chain(["ж-1", "Ж-１", "é2", "Ｅ\u{301}2"]) {
+        let again = ward.on_device(&["assign", code, "0"]);
+        assert!(again.code == 1 && again.err.contains("is already enrolled"), "{again:?}");
+    }
+    let bad = ward.on_device(&["assign", "P\u{3164}2", "0"]);
+    assert!(bad.code == 2 && bad.err.contains("U+3164 is no letter"), "a blank letter: {bad:?}");
+    assert_eq!(json(&ward.good(&["status", "--json"]))["assigned"], 3);
+    assert_eq!(json(&ward.good(&["outcome", "p-𝟏a", "yes", "--json"]))["patient"], 1);
+    assert_eq!(json(&ward.good(&["lost", "ж-𝟏", "--json"]))["patient"], 2);
+}
+
+/// A log of an earlier version with codes that are not ASCII stays usable: its patients are found
+/// and given outcomes, those that look alike only by the exact code or by number, and nobody is
+/// enrolled twice. The trial file may get `code-unicode` while the trial runs.
+#[test]
+fn codes_of_an_old_log_are_found() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let log = ward.file("data/equipoise/logs/early-walking-after-hip-surgery.jsonl");
+    ward.good(&["assign", "P-1", "0"]);
+    // As an earlier version wrote it: numbers 2 and 3 are Ж-7 and a second spelling of P-1.
+    for (number, code) in [(2, "Ж-7"), (3, "Ｐ-1")] {
+        ward.good(&["assign", "other", "0", "--log", &format!("other{number}.jsonl")]);
+        let (mut log, _) = Log::open(&log, "nurse").unwrap();
+        let (code, feature_name) = (code.to_owned(), "under 65, home".to_owned());
+        log.append(Event::Arm {
+            code,
+            patient: number,
+            feature: 0,
+            feature_name,
+            arm: 1,
+            arm_name: "Early walking".to_owned(),
+            answered: format!("ARM {number} 1"),
+        })
+        .unwrap();
+    }
+    let unclear = ward.run(&["show", "p-1"]);
+    assert_eq!(unclear.code, 1, "{unclear:?}");
+    for words in ["\"P-1\" is number 1", "\"Ｐ-1\" is number 3", "name one by # and its number"] {
+        assert!(unclear.err.contains(words), "{unclear:?}");
+    }
+    let listed = ward.run(&["list"]);
+    assert!(listed.code == 0 && listed.err.contains("\"Ｐ-1\" is number 3"), "{listed:?}");
+    for (code, number) in [("Ｐ-1", 3), ("P-1", 1), ("ж-７", 2)] {
+        assert_eq!(json(&ward.good(&["outcome", code, "yes", "--json"]))["patient"], number);
+    }
+    for known in ["ｐ-１", "ж-7", "P-1"] {
+        let again = ward.on_device(&["assign", known, "0"]);
+        assert!(again.code == 1 && again.err.contains("already enrolled"), "{again:?}");
+    }
+    let new = ward.on_device(&["assign", "Ж-8", "0"]);
+    assert!(new.code == 2 && new.err.contains("'Ж' (U+0416)"), "{new:?}");
+    let text = std::fs::read_to_string(ward.file("trial.toml")).unwrap();
+    std::fs::write(ward.file("more.toml"), format!("code-unicode = true\n{text}")).unwrap();
+    let added = ward.good(&["assign", "Ж-8", "0", "--trial", "more.toml", "--json"]);
+    assert_eq!(json(&added)["patient"], 4);
+}
+
+/// A trial does not begin with kinds, arms or outcomes that look alike: whoever reads or types one
+/// could mean the other. A trial that runs goes on.
+#[test]
+fn alike_names_begin_no_trial() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    assert_eq!(ward.run(&["keygen", "key"]).code, 0);
+    let text = equipoise_ward::records::trial_file::EXAMPLE;
+    let factors = "[factors]\na = [\"x, y\", \"x\"]\nb = [\"z\", \"y, z\"]\n[plan]";
+    let features = text.lines().find(|line| line.starts_with("features")).unwrap();
+    for (from, to, what) in [
+        ("\"Usual care\"", "\"Early\u{a0}walking\"", "arms"),
+        ("\"Usual care\"", "\"early walking \"", "arms"),
+        ("65 or over, home", "under ６5, home", "features"),
+        ("\"no\", \"yes\"", "\"yes\", \"Yes\"", "outcome.labels"),
+        ("[plan]", factors, "features"),
+    ] {
+        let mut changed = text.replacen(from, to, 1);
+        if to == factors {
+            changed = changed.replacen(features, "", 1);
+        }
+        std::fs::write(ward.file("alike.toml"), changed).unwrap();
+        for words in
+            [&["check", "alike.toml"][..], &["provision", "alike.toml", "--key-file", "key"]]
+        {
+            let done = if words[0] == "check" { ward.run(words) } else { ward.on_device(words) };
+            let named = done.err.contains(what) && done.err.contains("look alike");
+            assert!(done.code == 2 && named, "{to}: {done:?}");
+        }
+    }
+    assert_eq!(json(&ward.good(&["status", "--json"]))["state"], "blank");
 }

@@ -1,4 +1,5 @@
-//! A full disk, at every line of the log that an enrolment and an outcome write.
+//! A full disk, at every line of the log that an enrolment and an outcome write, and one that
+//! refuses to take back what it has written.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
@@ -12,14 +13,32 @@ use crate::web::enrol;
 /// Bytes of a line that still fit: less than any line has.
 const PART: usize = 20;
 
-/// Serves the ward's device with no room for a file of more than `most` bytes.
-fn serve(ward: &Ward, most: usize) -> Page {
+/// A library to be loaded before the system's: no file is shortened while there is a `$STUCK`.
+const STUCK_DISK: &str = r#"
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int ftruncate64(int file, long length) {
+    if (access(getenv("STUCK"), F_OK) == 0) { errno = EIO; return -1; }
+    return syscall(SYS_ftruncate, file, length);
+}
+"#;
+
+/// The command that serves the ward's device with no room for a file of more than `most` bytes,
+/// until the limit is raised.
+fn limited(most: usize) -> Command {
     let mut command = Command::new("sh");
     let line = format!(
-        "trap '' XFSZ; exec prlimit --fsize={most} {PROGRAM} web --port port --trial trial.toml --log ward.jsonl"
+        "trap '' XFSZ; exec prlimit --fsize={most}: {PROGRAM} web --port port --trial trial.toml --log ward.jsonl"
     );
     command.args(["-c", &line]);
-    Page::start(ward, command)
+    command
+}
+
+/// Serves the ward's device with no room for a file of more than `most` bytes.
+fn serve(ward: &Ward, most: usize) -> Page {
+    Page::start(ward, limited(most))
 }
 
 fn outcome() -> serde_json::Value {
@@ -97,4 +116,56 @@ fn a_full_disk_is_told_truly() {
         let log = std::fs::read_to_string(ward.file("ward.jsonl")).unwrap();
         assert_eq!(log.matches("\"event\":\"arm\"").count(), 1, "{event}: {log}");
     }
+}
+
+/// If a line cannot be written and what was written of it cannot be cut off, nothing more is
+/// enrolled or recorded until it is cut off; the page says so, and the log stays whole.
+#[test]
+fn no_line_follows_half_a_line() {
+    let (before, ward) = (sizes(), Ward::new());
+    let _device = ward.device();
+    ward.provision(&[]);
+    std::fs::write(ward.file("stuck.c"), STUCK_DISK).unwrap();
+    let made = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o", "stuck.so", "stuck.c"])
+        .current_dir(ward.path())
+        .status();
+    assert!(made.unwrap().success());
+    let mut command = limited(before("outcome") + PART);
+    command.env("LD_PRELOAD", ward.file("stuck.so")).env("STUCK", ward.file("stuck"));
+    let page = Page::start(&ward, command);
+    let visitor = Visitor::enter(&page);
+    visitor.wait(|state| state["up"] == true);
+    assert_eq!(visitor.order(1, &enrol("P-1"))["done"], "enrolled");
+
+    // The disk is full, and its error keeps the log from being shortened.
+    std::fs::write(ward.file("stuck"), "").unwrap();
+    let answer = visitor.order(2, &enrol("P-2"));
+    let why = answer["failed"].as_str().unwrap_or_default();
+    let not_enrolled = "patient P-2 is not enrolled: the log cannot be written";
+    assert!(why.contains(not_enrolled) && why.contains("File too large"), "{answer}");
+
+    // There is room again, but half a line is still there.
+    let id = page.id().to_string();
+    let raised = Command::new("prlimit").args(["--pid", &id, "--fsize=unlimited:"]).status();
+    assert!(raised.unwrap().success());
+    let answer = visitor.order(3, &enrol("P-2"));
+    let why = answer["failed"].as_str().unwrap_or_default();
+    assert!(why.contains(not_enrolled) && why.contains("cannot be cut off"), "{answer}");
+    let answer = visitor.order(4, &outcome());
+    let why = answer["failed"].as_str().unwrap_or_default();
+    assert!(why.contains("nothing was sent to the device"), "{answer}");
+    let state = visitor.wait(|state| state["up"] == true);
+    assert_eq!(state["status"]["assigned"], 1, "{state:#}");
+    assert_eq!(state["waiting"].as_array().unwrap().len(), 1, "{state:#}");
+
+    // The disk works again: so does the page, and no line was lost or doubled.
+    std::fs::remove_file(ward.file("stuck")).unwrap();
+    assert_eq!(visitor.order(5, &enrol("P-2"))["done"], "enrolled");
+    assert_eq!(visitor.order(6, &outcome())["done"], "recorded");
+    drop(page);
+    let verified = ward.run(&["log", "verify", "ward.jsonl"]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+    let log = std::fs::read_to_string(ward.file("ward.jsonl")).unwrap();
+    assert_eq!(log.matches("\"event\":\"arm\"").count(), 2, "{log}");
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::hub::Hub;
 use crate::bedside::orders::Order;
-use crate::records::code::folded;
+use crate::records::alike::{alike, folded};
 use crate::records::log::NoteKind;
 use crate::records::trial_file::TrialFile;
 
@@ -42,6 +42,8 @@ struct Number {
 enum Ask {
     /// Whether a code could be enrolled.
     Check(Code),
+    /// The form in which part of a code is searched for: the page compares, and folds nothing.
+    Fold(Code),
     /// With one level a factor, by place.
     Enrol {
         code: String,
@@ -68,14 +70,17 @@ enum Ask {
 }
 
 /// Carries out an order and gives its answer; `None` if the body is no order.
-pub async fn answer(hub: &Hub, body: &[u8]) -> Option<Value> {
+pub async fn answer(hub: &Hub, body: &[u8]) -> Option<String> {
     let Posted { form, ask } = serde_json::from_slice(body).ok()?;
     let is_name = form.len() == NAME_DIGITS && form.bytes().all(|b| b.is_ascii_hexdigit());
     if !is_name {
         return None;
     }
     let order = match ask {
-        Ask::Check(Code { code }) => return Some(check(hub, &code)),
+        Ask::Check(Code { code }) => return Some(check(hub, &code).to_string()),
+        Ask::Fold(Code { code }) => {
+            return Some(json!({ "done": "folded", "folded": folded(&code) }).to_string());
+        }
         Ask::Enrol { code, levels } => {
             let feature = hub.with_state(|state| feature(state.trial(), &levels))?;
             Order::Enrol { code, feature }
@@ -91,7 +96,7 @@ pub async fn answer(hub: &Hub, body: &[u8]) -> Option<Value> {
         Ask::Drop(Code { code }) => Order::Drop { code },
     };
     if let Err(why) = hub.give(&form, order) {
-        return Some(json!({ "failed": why }));
+        return Some(json!({ "failed": why }).to_string());
     }
     Some(hub.answer(&form).await)
 }
@@ -107,13 +112,15 @@ fn feature(trial: &TrialFile, levels: &[usize]) -> Option<u8> {
 /// Whether a code is one of the trial and not on the waiting list; the log is asked when the
 /// patient is enrolled.
 fn check(hub: &Hub, code: &str) -> Value {
-    hub.with_state(|state| match state.trial().code.check(code) {
-        Err(why) => json!({ "failed": why }),
-        Ok(code) => match state.waiting().iter().find(|one| folded(&one.code) == folded(&code)) {
-            Some(known) => json!({ "failed": format!(
-                "patient {} is already enrolled, as number {}", known.code, known.number
-            ) }),
-            None => json!({ "done": "checked", "code": code }),
-        },
+    hub.with_state(|state| {
+        if let Some(known) = state.waiting().iter().find(|one| alike(&one.code, code)) {
+            let why =
+                format!("patient {} is already enrolled, as number {}", known.code, known.number);
+            return json!({ "failed": why });
+        }
+        match state.trial().code.check(code) {
+            Err(why) => json!({ "failed": why }),
+            Ok(code) => json!({ "done": "checked", "code": code }),
+        }
     })
 }

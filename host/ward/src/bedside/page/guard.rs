@@ -4,16 +4,19 @@
 //! |---|---|
 //! | the server listens on loopback | other machines |
 //! | the printed address holds 128 random bits, the cookie 128 others | other users and programs of this machine |
+//! | the printed address works once | an address that stays in a history, a mail or a terminal |
 //! | the cookie is `HttpOnly`, `SameSite=Strict` | scripts, and requests begun by another site |
 //! | the cookie's path is random | servers of other users on other ports, to which a browser sends cookies too |
 //! | `Host` must be the address served | DNS rebinding |
 //! | `Origin` and `Sec-Fetch-Site` must be this page's | requests sent by other pages |
 //! | an order must be JSON | forms of other pages |
 //!
-//! All checks come before a request is looked at any further. The address and the cookie last as
-//! long as the program runs.
+//! All checks come before a request is looked at any further. The cookie lasts as long as the
+//! program runs; the address until it is opened, and then there is a new one for the next browser
+//! ([`Guard::renew`]).
 
 use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use axum::http::header::{CONTENT_TYPE, COOKIE, HOST, ORIGIN};
 use axum::http::{HeaderMap, Method, StatusCode};
@@ -45,7 +48,8 @@ pub enum Door {
 #[derive(Debug)]
 pub struct Guard {
     listen: SocketAddr,
-    token: String,
+    /// The token of the printed address, until it is used.
+    token: Mutex<Option<String>>,
     cookie: String,
     folder: String,
 }
@@ -56,13 +60,32 @@ impl Guard {
     /// # Errors
     /// The system gives no randomness.
     pub fn new(listen: SocketAddr) -> Result<Self, getrandom::Error> {
-        Ok(Self { listen, token: secret()?, cookie: secret()?, folder: secret()? })
+        Ok(Self { listen, token: Mutex::new(None), cookie: secret()?, folder: secret()? })
     }
 
-    /// The address to print.
-    #[must_use]
-    pub fn address(&self) -> String {
-        format!("http://{}/open/{}", self.listen, self.token)
+    /// A new address to print; no other works from now on.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub fn renew(&self) -> Result<String, getrandom::Error> {
+        let token = secret()?;
+        let address = format!("http://{}/open/{token}", self.listen);
+        *self.token() = Some(token);
+        Ok(address)
+    }
+
+    fn token(&self) -> MutexGuard<'_, Option<String>> {
+        self.token.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Uses the token up, if it is the right one.
+    fn spend(&self, token: &str) -> bool {
+        let mut right = self.token();
+        let is_right = right.as_ref().is_some_and(|right| same(token, right));
+        if is_right {
+            *right = None;
+        }
+        is_right
     }
 
     /// The folder of the page, with slashes around it.
@@ -97,7 +120,10 @@ impl Guard {
             // The token is enough, wherever the request comes from: the link may be opened from a
             // mail or by another program.
             return match *method {
-                Method::GET if same(token, &self.token) => Ok(Door::Entrance),
+                // A browser may fetch an address before its user opens it, and throw the answer
+                // away.
+                Method::GET if is_prefetch(head) => Err(PREFETCH),
+                Method::GET if self.spend(token) => Ok(Door::Entrance),
                 Method::GET => Err(WRONG_TOKEN),
                 _ => Err(METHOD),
             };
@@ -149,8 +175,11 @@ const FOREIGN_PAGE: Refusal =
     Refusal(StatusCode::FORBIDDEN, "This request came from another page, or from no page.");
 const WRONG_TOKEN: Refusal = Refusal(
     StatusCode::FORBIDDEN,
-    "This address is of an earlier run, or mistyped. Open the address that the program printed last.",
+    "This address was opened before, is of an earlier run, or is mistyped. Open the address that the program \
+     printed last: each works once.",
 );
+const PREFETCH: Refusal =
+    Refusal(StatusCode::SERVICE_UNAVAILABLE, "This address works once, so it is not prefetched.");
 const NO_COOKIE: Refusal = Refusal(
     StatusCode::FORBIDDEN,
     "This browser has no key. Open the address that the program printed last.",
@@ -172,6 +201,13 @@ fn text(head: &HeaderMap, name: impl axum::http::header::AsHeaderName) -> Option
     let mut values = head.get_all(name).iter();
     let value = values.next()?.to_str().ok();
     if values.next().is_some() { None } else { value }
+}
+
+/// Whether a browser asks ahead of its user.
+fn is_prefetch(head: &HeaderMap) -> bool {
+    ["sec-purpose", "purpose", "x-moz"].iter().any(|name| {
+        head.get_all(*name).iter().any(|value| value.as_bytes().starts_with(b"prefetch"))
+    })
 }
 
 /// Compares two secrets in a time that does not depend on where they differ.
@@ -248,6 +284,8 @@ mod tests {
     #[test]
     fn token_and_cookie_are_apart() {
         let guard = guard();
+        let address = guard.renew().unwrap();
+        let token = address.rsplit('/').next().unwrap();
         let get = |path: &str, cookie: &str| {
             let cookie = format!("equipoise-4711={cookie}");
             guard.admit(
@@ -256,15 +294,35 @@ mod tests {
                 &head(&[("host", "localhost:4711"), ("cookie", &cookie)]),
             )
         };
-        assert_eq!(get(&format!("/open/{}", guard.token), ""), Ok(Door::Entrance));
         assert_eq!(get(&format!("/open/{}", guard.cookie), ""), Err(WRONG_TOKEN));
         assert_eq!(get("/open/", ""), Err(WRONG_TOKEN));
+        assert_eq!(get(&guard.folder(), token), Err(NO_COOKIE));
+        assert_eq!(get(&format!("/open/{token}"), ""), Ok(Door::Entrance));
         assert_eq!(get(&guard.folder(), &guard.cookie), Ok(Door::File(&FILES[0])));
-        assert_eq!(get(&guard.folder(), &guard.token), Err(NO_COOKIE));
         assert_eq!(get("/", &guard.cookie), Err(NOTHING_HERE));
         assert_eq!(get(&format!("{}../x", guard.folder()), &guard.cookie), Err(NOTHING_HERE));
         assert_eq!(get(&format!("{}order", guard.folder()), &guard.cookie), Err(METHOD));
         let other = Guard::new(guard.listen).unwrap();
-        assert!(other.token != guard.token && other.cookie != guard.cookie);
+        assert!(other.renew().unwrap() != address && other.cookie != guard.cookie);
+    }
+
+    /// An address works once, and only for a request that its user made; then the next one does.
+    #[test]
+    fn an_address_is_used_up() {
+        let guard = guard();
+        let open = |address: &str, more: &[(&'static str, &str)]| {
+            let path = address.strip_prefix("http://127.0.0.1:4711").unwrap();
+            let pairs = [&[("host", "127.0.0.1:4711")], more].concat();
+            guard.admit(&Method::GET, path, &head(&pairs))
+        };
+        let first = guard.renew().unwrap();
+        for ahead in [("sec-purpose", "prefetch;prerender"), ("purpose", "prefetch")] {
+            assert_eq!(open(&first, &[ahead]), Err(PREFETCH));
+        }
+        assert_eq!(open(&first, &[]), Ok(Door::Entrance));
+        assert_eq!(open(&first, &[]), Err(WRONG_TOKEN));
+        let second = guard.renew().unwrap();
+        assert_eq!(open(&first, &[]), Err(WRONG_TOKEN));
+        assert_eq!(open(&second, &[]), Ok(Door::Entrance));
     }
 }

@@ -1,19 +1,25 @@
 //! Between the pages and the thread at the device: an order is passed on once under its name, and
 //! every request with that name gets its answer.
+//!
+//! # Memory
+//! An order that was done for a patient is remembered as long as the program runs, because its
+//! patient can be asked for as long: a form sent again, however late, does nothing twice. The log
+//! holds more about each of them than is kept here. A failure or a question does nothing, so it may
+//! be asked again: of those the last [`KEPT`] answers are kept.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::watch;
 
 use super::state::State;
-use crate::bedside::orders::{Given, Order, SCREEN, Ticket, Told};
+use crate::bedside::orders::{Given, News, Order, SCREEN, Ticket, Told};
 use crate::records::trial_file::TrialFile;
 
-/// Answers that are kept, for repeats.
-const KEPT: usize = 1000;
+/// Answers that are kept of questions and of orders that failed.
+const KEPT: usize = 100;
 /// Orders that may wait for the device at a time.
 const MOST_WAITING: usize = 64;
 
@@ -29,12 +35,80 @@ struct Inner {
     state: State,
     /// The state as it was last told.
     text: String,
-    /// Names of forms, in the order in which they came.
-    forms: VecDeque<String>,
-    answers: HashMap<String, (Ticket, Option<Value>)>,
-    /// Tickets of orders that only ask.
-    questions: HashSet<Ticket>,
+    /// Every order that is remembered, by the name of its form.
+    orders: HashMap<String, Remembered>,
+    /// Forms whose answer may still come or change.
+    open: HashMap<Ticket, String>,
+    /// Forms of questions and of orders that have not been done for a patient, oldest first.
+    passing: VecDeque<String>,
+    /// Orders without an answer.
+    waiting: usize,
     last: Ticket,
+}
+
+/// An order under the name of its form.
+struct Remembered {
+    ticket: Ticket,
+    kind: Kind,
+    /// The answer, as JSON.
+    answer: Option<String>,
+}
+
+/// Whether an order is remembered for good once it is done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It asks, and its failure is of interest to nobody else.
+    Question,
+    /// It does something for a patient.
+    Patient,
+    /// It does something that can be done again.
+    Other,
+}
+
+impl Kind {
+    const fn of(order: &Order) -> Self {
+        match order {
+            Order::Find { .. } | Order::Report | Order::List => Self::Question,
+            Order::Enrol { .. }
+            | Order::Outcome { .. }
+            | Order::Lost { .. }
+            | Order::Replace { .. }
+            | Order::Note { .. } => Self::Patient,
+            Order::Operator { .. } | Order::SaveList | Order::Drop { .. } => Self::Other,
+        }
+    }
+}
+
+impl Inner {
+    /// Keeps an answer; whether somebody asked for it.
+    fn keep(&mut self, ticket: Ticket, news: &News) -> bool {
+        let Some(answer) = self.state.answer(news) else { return false };
+        let Some(form) = self.open.get(&ticket) else { return false };
+        let Some(order) = self.orders.get_mut(form) else { return false };
+        // Replaces an earlier failure: an enrolment that failed because the disk was full may be
+        // answered later.
+        if order.answer.replace(answer.to_string()).is_none() {
+            self.waiting -= 1;
+        }
+        if order.kind == Kind::Patient && !matches!(news, News::Failed(_)) {
+            self.passing.retain(|one| one != form);
+            self.open.remove(&ticket);
+        }
+        true
+    }
+
+    /// Forgets the oldest answers that need not be remembered.
+    fn forget(&mut self) {
+        let answered =
+            |form: &String| self.orders.get(form).is_some_and(|order| order.answer.is_some());
+        if self.passing.len() > KEPT
+            && let Some(place) = self.passing.iter().position(answered)
+            && let Some(form) = self.passing.remove(place)
+            && let Some(order) = self.orders.remove(&form)
+        {
+            self.open.remove(&order.ticket);
+        }
+    }
 }
 
 impl Hub {
@@ -43,9 +117,9 @@ impl Hub {
     pub fn new(trial: TrialFile, orders: Sender<Given>) -> Self {
         let state = State::new(trial);
         let text = state.json().to_string();
-        let (forms, answers, questions) = (VecDeque::new(), HashMap::new(), HashSet::new());
-        let inner = Mutex::new(Inner { state, text, forms, answers, questions, last: SCREEN });
-        Self { orders, inner, changes: watch::Sender::new(0) }
+        let (forms, open, passing) = (HashMap::new(), HashMap::new(), VecDeque::new());
+        let inner = Inner { state, text, orders: forms, open, passing, waiting: 0, last: SCREEN };
+        Self { orders, inner: Mutex::new(inner), changes: watch::Sender::new(0) }
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -56,22 +130,15 @@ impl Hub {
     pub fn hear(&self, told: &Told) {
         let mut inner = self.inner();
         // Other pages need not know that a question had no answer.
-        let question = told.ticket.is_some_and(|ticket| inner.questions.remove(&ticket));
-        if !question {
+        let form = told.ticket.and_then(|ticket| inner.open.get(&ticket));
+        let order = form.and_then(|form| inner.orders.get(form));
+        if order.is_none_or(|order| order.kind != Kind::Question) {
             inner.state.news(told);
         }
         let text = inner.state.json().to_string();
         let mut changed = text != inner.text;
         inner.text = text;
-        if let (Some(ticket), Some(answer)) = (told.ticket, inner.state.answer(&told.news)) {
-            let asked = inner.answers.values_mut().find(|(asker, _)| *asker == ticket);
-            if let Some((_, kept)) = asked {
-                // Replaces an earlier failure: an enrolment that failed because the disk was full
-                // may be answered later.
-                *kept = Some(answer);
-                changed = true;
-            }
-        }
+        changed |= told.ticket.is_some_and(|ticket| inner.keep(ticket, &told.news));
         drop(inner);
         if changed {
             self.changes.send_modify(|count| *count += 1);
@@ -101,43 +168,34 @@ impl Hub {
     /// Too many orders wait, or the thread at the device ended.
     pub fn give(&self, form: &str, order: Order) -> Result<(), &'static str> {
         let mut inner = self.inner();
-        if inner.answers.contains_key(form) {
+        if inner.orders.contains_key(form) {
             return Ok(());
         }
-        let waiting = inner.answers.values().filter(|(_, answer)| answer.is_none()).count();
-        if waiting >= MOST_WAITING {
+        if inner.waiting >= MOST_WAITING {
             return Err("too many orders wait for the device: nothing was done");
         }
         inner.last += 1;
-        let ticket = inner.last;
-        if order.is_question() {
-            inner.questions.insert(ticket);
-        }
+        let (ticket, kind) = (inner.last, Kind::of(&order));
         if self.orders.send(Given { ticket, order }).is_err() {
             return Err("the thread at the device ended: start the program again");
         }
-        inner.answers.insert(form.to_owned(), (ticket, None));
-        inner.forms.push_back(form.to_owned());
-        if inner.forms.len() > KEPT {
-            let done = |form: &String| inner.answers.get(form).is_some_and(|(_, a)| a.is_some());
-            if let Some(place) = inner.forms.iter().position(done)
-                && let Some(oldest) = inner.forms.remove(place)
-            {
-                inner.answers.remove(&oldest);
-            }
-        }
+        inner.waiting += 1;
+        inner.orders.insert(form.to_owned(), Remembered { ticket, kind, answer: None });
+        inner.open.insert(ticket, form.to_owned());
+        inner.passing.push_back(form.to_owned());
+        inner.forget();
         Ok(())
     }
 
     /// The answer to an order once it is there.
-    pub async fn answer(&self, form: &str) -> Value {
+    pub async fn answer(&self, form: &str) -> String {
         let mut changes = self.changes();
         loop {
-            let answer = self.inner().answers.get(form).map(|(_, answer)| answer.clone());
+            let answer = self.inner().orders.get(form).map(|order| order.answer.clone());
             match answer {
                 Some(Some(answer)) => return answer,
                 Some(None) if changes.changed().await.is_ok() => {}
-                _ => return json!({ "failed": "the answer is not known any more" }),
+                _ => return json!({ "failed": "the answer is not known any more" }).to_string(),
             }
         }
     }
@@ -146,7 +204,7 @@ impl Hub {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bedside::orders::News;
+    use crate::records::log::NoteKind;
     use std::sync::mpsc::{Receiver, channel};
 
     fn hub() -> (Hub, Receiver<Given>) {
@@ -174,7 +232,7 @@ mod tests {
         assert_eq!(hub.give("more", Order::Lost { number: 1 }), Ok(()));
     }
 
-    /// Old answers are forgotten, one that is waited for is not.
+    /// Old failures are forgotten, an order that is waited for is not.
     #[test]
     fn an_awaited_answer_is_kept() {
         let (hub, given) = hub();
@@ -183,10 +241,33 @@ mod tests {
             hub.give(&form.to_string(), Order::Lost { number: 2 }).unwrap();
             fails(&hub, form as Ticket + 2);
         }
-        assert_eq!(hub.inner().answers.len(), KEPT);
+        assert_eq!(hub.inner().orders.len(), KEPT);
+        assert_eq!(hub.inner().open.len(), KEPT);
         given.try_iter().for_each(drop);
         hub.give("awaited", Order::Lost { number: 1 }).unwrap();
         assert_eq!(given.try_iter().count(), 0, "it is not sent again");
+    }
+
+    /// An order that was done for a patient is remembered whatever comes after it, also if it
+    /// failed first.
+    #[test]
+    fn a_done_order_is_remembered() {
+        let (hub, given) = hub();
+        hub.give("done", Order::Note { number: 1, kind: NoteKind::Deviation, text: "a".into() })
+            .unwrap();
+        fails(&hub, 1);
+        hub.hear(&Told { ticket: Some(1), news: News::Noted("P-1".to_owned()) });
+        for form in 0..2 * KEPT {
+            hub.give(&form.to_string(), Order::List).unwrap();
+            let news = News::List("code".to_owned());
+            hub.hear(&Told { ticket: Some(form as Ticket + 2), news });
+        }
+        assert_eq!(hub.inner().orders.len(), KEPT + 1);
+        given.try_iter().for_each(drop);
+        hub.give("done", Order::Lost { number: 1 }).unwrap();
+        assert_eq!(given.try_iter().count(), 0, "it is not carried out again");
+        let kept = hub.inner().orders["done"].answer.clone();
+        assert_eq!(kept, Some(json!({ "done": "noted", "code": "P-1" }).to_string()));
     }
 
     /// The failure of a question is told to who asked; that of another order to every page.
@@ -196,7 +277,10 @@ mod tests {
         hub.give("question", Order::Find { code: "P-1".to_owned() }).unwrap();
         fails(&hub, 1);
         assert!(!hub.text().contains("\"text\":\"no\""));
-        assert_eq!(hub.inner().answers["question"].1, Some(json!({ "failed": "no" })));
+        assert_eq!(
+            hub.inner().orders["question"].answer,
+            Some(json!({ "failed": "no" }).to_string())
+        );
         hub.give("order", Order::Lost { number: 1 }).unwrap();
         fails(&hub, 2);
         assert!(hub.text().contains("\"text\":\"no\""));

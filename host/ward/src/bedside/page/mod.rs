@@ -12,7 +12,8 @@
 //!
 //! # Access
 //! Nobody but the person who sees the printed address gets in ([`guard`]): loopback only, a random
-//! address that becomes a cookie, `Host` and `Origin` checked.
+//! address that works once and becomes a cookie, `Host` and `Origin` checked. Other programs of the
+//! machine cannot use up the server's connections ([`connections`]).
 //!
 //! # Outcomes
 //! An outcome comes in the body of a POST, goes to the device and is kept nowhere: no answer, event
@@ -23,6 +24,7 @@
 //! double click or a broken connection, is not carried out again but gets the first one's answer.
 
 pub mod api;
+pub mod connections;
 pub mod files;
 pub mod guard;
 pub mod hub;
@@ -39,7 +41,7 @@ use hub::Hub;
 use server::Site;
 
 use crate::bedside::Bedside;
-use crate::bedside::orders::{Given, Told};
+use crate::bedside::orders::{Given, News, Told};
 use crate::bedside::worker;
 use crate::failure::Failure;
 use crate::records::trial_file::TrialFile;
@@ -90,14 +92,15 @@ pub fn serve(bedside: Bedside, settings: Settings) -> Result<(), Failure> {
         |error: std::io::Error| Failure::Usage(format!("listen {}: {error}", settings.listen));
     let listener = TcpListener::bind(settings.listen).map_err(unusable)?;
     listener.set_nonblocking(true).map_err(unusable)?;
-    let guard = Guard::new(listener.local_addr().map_err(unusable)?)
-        .map_err(|error| Failure::Usage(format!("no randomness: {error}")))?;
-    let address = guard.address();
+    let no_randomness = |error| Failure::Usage(format!("no randomness: {error}"));
+    let guard = Guard::new(listener.local_addr().map_err(unusable)?).map_err(no_randomness)?;
+    let address = guard.renew().map_err(no_randomness)?;
     let trial = bedside.trial().clone();
     let (orders, given) = channel();
     let (news_to, news) = channel();
     let hub = Arc::new(Hub::new(trial.clone(), orders.clone()));
     let (heard, screen) = (Arc::clone(&hub), settings.screen.is_some());
+    let tell = teller(screen.then(|| news_to.clone()));
     std::thread::spawn(move || {
         worker::work(bedside, &given, &mut |told| {
             heard.hear(&told);
@@ -105,16 +108,34 @@ pub fn serve(bedside: Bedside, settings: Settings) -> Result<(), Failure> {
         });
     });
     say(&format!(
-        "The bedside is at\n\n  {address}\n\nfor this machine only. The address is a key: show it to nobody. Ctrl-C \
-         ends the program; nothing is lost.\n"
+        "The bedside is at\n\n  {address}\n\nfor this machine only. The address is a key and works once: show it to nobody. \
+         Ctrl-C ends the program; nothing is lost.\n"
     ));
     let link = settings.open.then(|| open::open(&address)).transpose()?;
-    let site = Arc::new(Site::new(guard, hub, link));
+    let site = Arc::new(Site::new(guard, hub, link, tell));
     let Some(attend) = settings.screen else {
         return server::run(listener, site).map_err(unusable);
     };
     std::thread::spawn(move || server::run(listener, site));
     attend(trial, &orders, &news, &format!("The page is at {address}"))
+}
+
+/// Tells the address for the next browser on the screen, or on standard output without one.
+fn teller(screen: Option<Sender<Told>>) -> server::Tell {
+    // A terminal that is held (Ctrl-S) does not hold the server.
+    Box::new(move |address| match &screen {
+        Some(screen) => {
+            let _ = screen.send(Told { ticket: None, news: News::Entered(address) });
+        }
+        None => {
+            std::thread::spawn(move || {
+                say(&format!(
+                    "The page was opened with that address, which does not work again. Another browser, or the \
+                     same one after it was closed, needs\n\n  {address}\n"
+                ));
+            });
+        }
+    })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::bedside::orders::{Connection, News, Record, Told};
 use crate::bedside::{Recorded, no_room};
+use crate::records::alike::folded;
 use crate::records::log::NoteKind;
 use crate::records::picture;
 use crate::records::register::Patient;
@@ -104,7 +105,12 @@ impl State {
             }
             News::Failed(why) => self.say(why, true),
             News::Pending(code) => self.unanswered = Some(code.clone()),
-            News::Found(_) | News::Report(_) | News::List(_) | News::Saved(_) => {}
+            // An address lets a browser in: no page learns of one.
+            News::Found(_)
+            | News::Report(_)
+            | News::List(_)
+            | News::Saved(_)
+            | News::Entered(_) => {}
         }
     }
 
@@ -134,6 +140,7 @@ impl State {
             "title": trial.title, "question": trial.question, "labels": trial.labels,
             "blinded": trial.kits.is_some(),
             "scale": trial.plan.scale(), "factors": factors, "pattern": trial.code.pattern(),
+            "unicode": trial.code.unicode(),
             "notes": NoteKind::ALL.map(|kind| json!({ "kind": kind, "name": kind.name() })),
             "up": up, "looking": self.connection == Connection::Looking, "device": device,
             "status": self.status.as_ref().map(progress),
@@ -183,6 +190,7 @@ impl State {
             | News::Saved(_)
             | News::Pending(_)
             | News::Unanswered(_)
+            | News::Entered(_)
             | News::Wanted { .. } => return None,
         })
     }
@@ -212,6 +220,7 @@ fn patient(trial: &TrialFile, patient: &Patient) -> Value {
         "code": patient.code, "number": patient.number, "kind": trial.feature_name(patient.feature),
         "arm": arm(trial, patient), "since": patient.since.to_string(), "operator": patient.operator,
         "due": trial.due.map(|due| due.after(patient.since).to_string()),
+        "folded": folded(&patient.code),
     })
 }
 

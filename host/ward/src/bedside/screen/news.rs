@@ -53,6 +53,12 @@ impl Model {
             News::Saved(path) => self.say(&format!("The list of enrolments is in {path}")),
             // The screen asks for neither, and knows of its own enrolment by `Pending`.
             News::Report(_) | News::List(_) | News::Unanswered(_) => {}
+            News::Entered(address) => {
+                // A message that somebody may be reading in a form is not replaced.
+                if self.scene == Scene::List && !self.error {
+                    self.say(&format!("A browser opened the page. The next needs {address}"));
+                }
+            }
             News::Pending(code) => self.scene = self.asking_for(&code, true),
             News::Wanted { code, feature } => {
                 self.fail(&format!(

@@ -5,7 +5,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::choice::{self, Choice};
 use super::{Connection, Model, Order, Scene};
 use crate::bedside::{MAX_NOTE, MAX_OPERATOR, no_room};
-use crate::records::code::{MAX_CODE, folded};
+use crate::records::alike::{alike, folded};
+use crate::records::code::MAX_CODE;
 use crate::records::log::NoteKind;
 use crate::records::register::Patient;
 use crate::records::text::is_plain;
@@ -253,19 +254,15 @@ impl Model {
     }
 
     fn coded(&mut self, text: String) -> Scene {
+        if let Some(patient) = self.waiting.iter().find(|patient| alike(&patient.code, &text)) {
+            let known = patient.code.clone();
+            self.fail(&format!("Patient {known} is already enrolled."));
+            return Scene::Code { text };
+        }
         match self.trial.code.check(&text) {
             Ok(code) => {
-                match self.waiting.iter().find(|patient| folded(&patient.code) == folded(&code)) {
-                    Some(patient) => {
-                        let known = patient.code.clone();
-                        self.fail(&format!("Patient {known} is already enrolled."));
-                        Scene::Code { text }
-                    }
-                    None => {
-                        self.say("");
-                        Scene::Kind { code, levels: Vec::new(), choice: Choice::default() }
-                    }
-                }
+                self.say("");
+                Scene::Kind { code, levels: Vec::new(), choice: Choice::default() }
             }
             Err(why) => {
                 self.fail(&why);

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::event::Entry;
+use crate::own_file;
 use equipoise::wire::Hex;
 
 /// Stands for the hash before the first line; the number is the version of the format.
@@ -157,7 +158,7 @@ pub fn verify(path: &Path, noted: Option<&str>) -> Result<(Head, Vec<Entry>), Lo
     // The head first: a terminal at work may append meanwhile, and the log is never behind its
     // head.
     let head = read_head(path);
-    let bytes = std::fs::read(path).map_err(|error| LogError::Disk(path.to_owned(), error))?;
+    let bytes = own_file::read(path).map_err(|error| LogError::Disk(path.to_owned(), error))?;
     let hashes = follow(&bytes)?;
     match noted {
         Some(hash) if hashes.iter().any(|h| h.eq_ignore_ascii_case(hash)) => {}
@@ -202,9 +203,22 @@ pub fn head_path(path: &Path) -> PathBuf {
     name.into()
 }
 
-pub(super) fn read_head(path: &Path) -> Result<Head, LogError> {
+fn read_head(path: &Path) -> Result<Head, LogError> {
     let path = head_path(path);
-    let text = std::fs::read_to_string(&path);
-    let text = text.map_err(|error| LogError::NoHead(path.clone(), error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| LogError::NoHead(path, error.to_string()))
+    let read =
+        || own_file::read(&path).map_err(|error| LogError::NoHead(path.clone(), error.to_string()));
+    // A terminal at work writes to the file that was its head before: one that is open here since
+    // two lines may be half written.
+    let mut text = read()?;
+    loop {
+        let before = std::mem::replace(&mut text, read()?);
+        if text == before {
+            return parse_head(&path, &text);
+        }
+    }
+}
+
+pub(super) fn parse_head(path: &Path, text: &[u8]) -> Result<Head, LogError> {
+    serde_json::from_slice(text)
+        .map_err(|error| LogError::NoHead(path.to_owned(), error.to_string()))
 }

@@ -17,6 +17,19 @@
 //! nothing was done or shown because of it, and [`Log::open`] cuts it off and says so in the next
 //! line. Anything else wrong is refused, not repaired.
 //!
+//! **A disk that refuses.** If line or head cannot be written, the line is cut off again, durably,
+//! and the log is as it was. If it cannot be cut off either, the log is unfinished: every later
+//! [`Log::append`] first cuts the line off, or refuses. So no line ever stands behind half a line.
+//! An unfinished log that the program leaves behind is opened like one after a crash: half a line
+//! is cut off, and a whole line that only its head does not know stays.
+//!
+//! **Head.** A whole head lies beside the log at every moment, also after a power cut, and it can
+//! be written while all descriptors are in use: see [`head`].
+//!
+//! **Whose files.** Log and head must be regular files of the caller with one name, no links, and
+//! writable by nobody else ([`own_file`]). A log that others may read becomes readable by its owner
+//! alone when it is opened. Before every line the log must still be the file under its name.
+//!
 //! **What is found.** Every change of a byte, every line dropped (the last too), doubled or moved,
 //! by accident or by hand. Not found: changes by somebody who can write both files and recomputes
 //! all hashes. Against that, write down the last hash from time to time (`log verify` prints it)
@@ -28,18 +41,20 @@
 
 mod chain;
 mod event;
+mod head;
 
-use crate::os;
+use crate::{os, own_file};
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use chain::{AFTER_HASH, OPENING, chain, entries, head_of, read_head};
+use chain::{AFTER_HASH, OPENING, chain, entries, head_of};
 pub use chain::{
     GENESIS, HASH_DIGITS, Head, LogError, follow, follow_from, head_path, reaches, verify,
 };
 pub use event::{Entry, Event, NoteKind};
+use head::HeadFile;
 use jiff::Timestamp;
 
 /// An open log, locked against a second terminal.
@@ -49,8 +64,11 @@ pub struct Log {
     path: PathBuf,
     operator: String,
     head: Head,
+    head_file: HeadFile,
     /// Bytes of all whole lines.
     length: u64,
+    /// Part of a line that was refused may stand behind them.
+    unfinished: bool,
 }
 
 impl Log {
@@ -58,27 +76,32 @@ impl Log {
     /// far.
     ///
     /// # Errors
-    /// In use, not readable, or not the log it was.
+    /// In use, not readable, writable by others, or not the log it was.
     pub fn open(path: &Path, operator: &str) -> Result<(Self, Vec<Entry>), LogError> {
         let disk = |error| LogError::Disk(path.to_owned(), error);
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(disk)?;
-        let mut file = os::owner_only(OpenOptions::new().read(true).append(true).create(true))
-            .open(path)
-            .map_err(disk)?;
+        let mut options = OpenOptions::new();
+        let options = os::owner_only(options.read(true).append(true).create(true));
+        let mut file = own_file::open(path, options).map_err(disk)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(LogError::Busy(path.to_owned())),
             Err(TryLockError::Error(error)) => return Err(disk(error)),
         }
+        os::make_owner_only(&file).map_err(disk)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(disk)?;
         let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |last| last + 1);
         let cut = bytes.len() - whole;
         bytes.truncate(whole);
         let hashes = follow(&bytes)?;
-        if head_path(path).exists() || hashes.len() > 1 {
-            reaches(&hashes, &read_head(path)?)?;
+        let (head_file, known) = HeadFile::open(path, folder)?;
+        match known {
+            Some(known) => reaches(&hashes, &known)?,
+            // A crash may come between the first line and its head.
+            None if hashes.len() <= 1 => {}
+            None => return Err(LogError::NoHead(head_path(path), "there is none".to_owned())),
         }
         let mut entries = entries(&bytes)?;
         let operator = operator.to_owned();
@@ -87,23 +110,56 @@ impl Log {
             path: path.to_owned(),
             operator,
             head: head_of(&hashes),
+            head_file,
             length: whole as u64,
+            unfinished: cut > 0,
         };
         if bytes.is_empty() {
             os::sync_folder(folder).map_err(disk)?;
         }
         if cut > 0 {
-            log.file.set_len(log.length).map_err(disk)?;
             entries.push(log.append(Event::Recovered { bytes_cut: cut })?);
         }
         Ok((log, entries))
     }
 
+    /// Makes sure that a line can follow the last one: that the log is still the file under its
+    /// name, writable by nobody else, and that no part of a refused line is left in it.
+    ///
+    /// # Errors
+    /// It is not, or such a part cannot be cut off.
+    pub fn ready(&mut self) -> Result<(), LogError> {
+        let disk = |error| LogError::Disk(self.path.clone(), error);
+        own_file::still_named(&self.file, &self.path)
+            .and_then(|found| os::trusted(&found))
+            .map_err(|reason| disk(own_file::refused(&reason)))?;
+        if self.unfinished {
+            self.cut().map_err(|error| {
+                let why = format!(
+                    "the rest of a line that was not written cannot be cut off ({error}); nothing \
+                     is written until it can"
+                );
+                LogError::Disk(self.path.clone(), io::Error::new(error.kind(), why))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Cuts off everything after the last whole line, durably.
+    fn cut(&mut self) -> io::Result<()> {
+        self.unfinished = true;
+        self.file.set_len(self.length)?;
+        self.file.sync_data()?;
+        self.unfinished = false;
+        Ok(())
+    }
+
     /// Appends one line; when this returns it is on the disk.
     ///
     /// # Errors
-    /// The disk refused; the log is as it was.
+    /// The log is not ready, or the disk refused; no later line can follow a part of this one.
     pub fn append(&mut self, event: Event) -> Result<Entry, LogError> {
+        self.ready()?;
         let time =
             Timestamp::from_millisecond(Timestamp::now().as_millisecond()).unwrap_or_default();
         let entry = Entry {
@@ -123,31 +179,17 @@ impl Log {
         let line = format!("{OPENING}{hash}{AFTER_HASH}{body}\n");
         let next = Head { lines: entry.line, hash };
         let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
-        if let Err(error) = written.and_then(|()| self.write_head(&next)) {
-            // Half a line must not stand before the next one. If this fails too, the next start
-            // cuts it off.
-            let _ = self.file.set_len(self.length);
-            return Err(error);
+        if let Err(error) = written.and_then(|()| self.head_file.write(&next)) {
+            let Err(second) = self.cut() else { return Err(error) };
+            let why = format!(
+                "{error}; what was written of the line cannot be cut off either ({second}), and \
+                 until it can nothing more is written"
+            );
+            return Err(io::Error::new(error.kind(), why));
         }
         self.length += line.len() as u64;
         self.head = next;
         Ok(())
-    }
-
-    fn write_head(&self, head: &Head) -> io::Result<()> {
-        let path = head_path(&self.path);
-        let fresh = path.with_extension("head.new");
-        // One that a crash left behind is removed. What stands there is never written to: it may be
-        // a link.
-        match std::fs::remove_file(&fresh) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file =
-            os::owner_only(OpenOptions::new().write(true).create_new(true)).open(&fresh)?;
-        writeln!(file, "{}", serde_json::to_string(head)?)?;
-        file.sync_data()?;
-        std::fs::rename(fresh, path)
     }
 
     /// Lines from here on name this operator.

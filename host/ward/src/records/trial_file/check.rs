@@ -25,6 +25,8 @@ struct Raw {
     code: Option<String>,
     #[serde(rename = "code-check")]
     code_check: Option<CheckDigit>,
+    #[serde(rename = "code-unicode", default)]
+    code_unicode: bool,
     #[serde(default)]
     blinded: bool,
     kits: Option<RawLabel>,
@@ -82,7 +84,7 @@ pub(super) fn check(text: &str) -> Result<TrialFile, String> {
         arms,
         question: raw.outcome.question,
         labels: raw.outcome.labels,
-        code: CodeRule::new(raw.code, raw.code_check)?,
+        code: CodeRule::new(raw.code, raw.code_check)?.with_unicode(raw.code_unicode),
         due: raw.outcome.due.map(|due| due.parse()).transpose()?,
         boundary: raw.boundary.map(Boundary::try_from).transpose()?,
         kits: kits(raw.blinded, raw.kits, &plan)?,

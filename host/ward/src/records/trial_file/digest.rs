@@ -3,7 +3,8 @@
 //! It ties a trial file to a device: the device stores it at `PLAN`, and a terminal whose
 //! trial file has another digest refuses to work with that device. It is the first 8 bytes of
 //! SHA-256 over the canonical form, which holds everything that gives the device's numbers their
-//! meaning, and nothing else (comments, order of keys and the rest of the plan do not change it):
+//! meaning, and nothing else (comments, order of keys, the rules for patient codes and the rest of
+//! the plan do not change it, so a trial that runs can get another rule):
 //!
 //! ```text
 //! equipoise trial 1\n
@@ -144,7 +145,12 @@ mod tests {
         for kits in ["prefix = \"K\"\ncheck = \"damm\"", "prefix = \"K-\"", "digits = 5"] {
             assert_ne!(blind(kits).digest(), blinded.digest(), "{kits}");
         }
-        for (from, to) in [("# Kinds of patient", "# Kinds"), ("epsilon = 1 ", "epsilon = 2 ")] {
+        for (from, to) in [
+            ("# Kinds of patient", "# Kinds"),
+            ("epsilon = 1 ", "epsilon = 2 "),
+            ("title = ", "code-unicode = true\ntitle = "),
+            ("title = ", "code-unicode = false\ntitle = "),
+        ] {
             assert_eq!(digest(from, to), example.digest(), "{to}");
         }
     }

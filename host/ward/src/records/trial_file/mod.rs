@@ -8,6 +8,7 @@
 //! | `arms` | names of arm 0 and arm 1 | 2 different names |
 //! | `code` | what patient codes look like, see [`crate::records::code`]; may be left out | a regular expression |
 //! | `code-check` | check digit of patient codes; may be left out | `"luhn"`, `"damm"` |
+//! | `code-unicode` | whether patient codes may have letters and digits of all scripts; may be left out | `true`, `false` |
 //! | `blinded` | patients are given kit numbers, not arms; may be left out | `true`, with `kits` in `[plan]`; `false` |
 //! | `[kits]` | what is written on a kit, see [`super::kit_label`]; may be left out | only in a blinded trial |
 //! | `[plan]` | the keys of [`equipoise::plan`]; `features` may be left out, it is the number of names | numbers as integers, decimals or `"num/den"` |
@@ -25,6 +26,7 @@ mod digest;
 use std::fmt;
 use std::path::Path;
 
+use crate::records::alike::check_names;
 use crate::records::code::CodeRule;
 use crate::records::due::Due;
 use crate::records::factors::Factors;
@@ -107,6 +109,17 @@ impl TrialFile {
     /// The first thing that is not allowed.
     pub fn parse(file: &str, text: &str) -> Result<Self, TrialFileError> {
         check::check(text).map_err(|what| TrialFileError { file: file.to_owned(), what })
+    }
+
+    /// Checks what a trial must not begin with, although one that runs goes on with it: kinds of
+    /// patient, arms or outcomes that look alike.
+    ///
+    /// # Errors
+    /// The two names.
+    pub fn check_new(&self) -> Result<(), String> {
+        check_names("features", &self.features)?;
+        check_names("arms", &self.arms)?;
+        check_names("outcome.labels", self.labels.as_deref().unwrap_or_default())
     }
 
     /// The name of a feature, or its number if the file has none.

@@ -6,8 +6,10 @@
 //! another end is replaced, and so is a socket that no one listens on.
 //!
 //! # Access
-//! The socket can be used by the caller alone, and lies in a folder where nobody else can put
-//! another one in its place.
+//! Socket and pseudo-terminal can be used by the caller alone. The socket and the link lie in a
+//! folder where nobody else can put another one in their place, also when the device has ended:
+//! only the caller and root may write to it ([`os::check_folder_of`]). So nothing of another user
+//! is ever replaced or removed there.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -18,13 +20,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::Mode;
+use rustix::fs::{Mode, fchmod};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{geteuid, umask};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use super::{SILENCE, Server};
+use crate::os;
 use equipoise::device::Rest;
 
 /// How often a waiting device checks whether it is to end, and how long a reply waits for its
@@ -65,6 +68,9 @@ pub fn serve(mut server: Server, line: Line<'_>) -> Result<(), String> {
         }
         Line::PseudoTerminal { link } => link,
     };
+    if let Some(link) = link {
+        os::check_folder_of(link).map_err(|error| format!("link {}: {error}", link.display()))?;
+    }
     let (line, _peer, path) =
         pseudo_terminal().map_err(|error| format!("pseudo-terminal: {error}"))?;
     let _removed = match link {
@@ -177,6 +183,8 @@ fn pseudo_terminal() -> io::Result<(OwnedFd, File, PathBuf)> {
     unlockpt(&line)?;
     let path = PathBuf::from(ptsname(&line, Vec::new())?.into_string().map_err(io::Error::other)?);
     let peer = OpenOptions::new().read(true).write(true).open(&path)?;
+    // Systems let the group tty write to a terminal, for messages; here they would be requests.
+    fchmod(&peer, Mode::RUSR | Mode::WUSR)?;
     let mut settings = tcgetattr(&peer)?;
     settings.make_raw();
     tcsetattr(&peer, OptionalActions::Now, &settings)?;
@@ -187,17 +195,7 @@ fn pseudo_terminal() -> io::Result<(OwnedFd, File, PathBuf)> {
 /// Listens on a socket that only the caller can use; one that a dead process left behind is
 /// replaced.
 fn listen(path: &Path) -> io::Result<UnixListener> {
-    let folder =
-        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let found = fs::metadata(folder)?;
-    let (owner, mode) = (found.uid(), found.mode());
-    let trusted = owner == 0 || owner == geteuid().as_raw();
-    // In a folder with the sticky bit, as /tmp, nobody can remove what belongs to another.
-    if !trusted || mode & 0o022 != 0 && mode & 0o1000 == 0 {
-        let text =
-            format!("others can write to its folder {}; choose one of your own", folder.display());
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
-    }
+    os::check_folder_of(path)?;
     let left_over = fs::symlink_metadata(path)
         .is_ok_and(|found| found.file_type().is_socket() && found.uid() == geteuid().as_raw())
         && UnixStream::connect(path)
@@ -223,7 +221,11 @@ fn point(link: &Path, path: &Path) -> io::Result<()> {
     let mut beside = link.as_os_str().to_owned();
     beside.push(format!(".{}", std::process::id()));
     symlink(path, &beside)?;
-    fs::rename(&beside, link)
+    let renamed = fs::rename(&beside, link);
+    if renamed.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    renamed
 }
 
 /// What this process made at a path.

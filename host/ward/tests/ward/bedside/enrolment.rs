@@ -130,3 +130,25 @@ fn memory_failure_keeps_the_enrolment() {
     );
     assert_eq!(ward.device.lock().unwrap().assigned(), 1);
 }
+
+/// An enrolment of a code that the trial file allows no more, asked for before it was changed, still
+/// gets its answer, and its patient is found by any spelling.
+#[test]
+fn pending_code_outlives_its_rule() {
+    let ward = Ward::new(&[Fate::Unplugged]);
+    let text = equipoise_ward::records::trial_file::EXAMPLE;
+    let open = TrialFile::parse("t", &format!("code-unicode = true\n{text}")).unwrap();
+    let mut before = Bedside::open(ward.client(), open, &ward.log(), "nurse").unwrap();
+    assert!(matches!(before.enrol("Ж-７", 2), Err(Failure::NoDevice(_))));
+    drop(before);
+    ward.plug_in();
+    let mut after = ward.terminal();
+    assert_eq!(after.register().pending().unwrap().code, "Ж-7");
+    assert_eq!(after.enrol("ж-7", 2).unwrap().number, 1);
+    assert_eq!(ward.device.lock().unwrap().assigned(), 1);
+    assert_eq!(after.find("Ж-７").unwrap().number, 1);
+    assert_eq!(after.find("#1").unwrap().code, "Ж-7");
+    let why = refused(after.find("#2").unwrap_err());
+    assert_eq!(why, "this log has no arm of a patient \"#2\"");
+    assert!(matches!(after.enrol("Ж-8", 2), Err(Failure::Usage(_))));
+}

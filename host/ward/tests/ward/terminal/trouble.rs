@@ -36,6 +36,25 @@ fn bad_code_can_be_corrected() {
     shows(&model, &["Patient h-07/19a is"]);
 }
 
+/// On the screen a code that looks like a waiting patient's is that patient's, in the search too,
+/// and a character that is not allowed is named in full.
+#[test]
+fn alike_codes_on_the_screen() {
+    let mut model = working_model();
+    press(&mut model, &[KeyCode::Char('e')]);
+    type_in(&mut model, "Ｈ-07/١𝟗");
+    press(&mut model, &[ENTER]);
+    shows(&model, &["! Patient H-07/19 is already enrolled."]);
+    press(&mut model, &[KeyCode::Esc, KeyCode::Char('e')]);
+    type_in(&mut model, "Ω-123456789-123456789-12");
+    press(&mut model, &[ENTER]);
+    shows(&model, &["'Ω' (U+03A9)", "code-unicode = true in the trial file"]);
+    press(&mut model, &[KeyCode::Esc, KeyCode::Char('/')]);
+    type_in(&mut model, "ｈ-٠7/１2");
+    let found: Vec<u32> = model.shown().map(|patient| patient.number).collect();
+    assert_eq!(found, [1200]);
+}
+
 /// A missing device is reported in words, and a pending enrolment goes on.
 #[test]
 fn unplugged_device_keeps_the_enrolment() {

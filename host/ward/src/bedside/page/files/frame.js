@@ -49,8 +49,6 @@ const when = (time) =>
 
 const clock = (time) => new Date(time).toLocaleTimeString(undefined, { timeStyle: "short" });
 
-const folded = (code) => code.trim().toUpperCase().toLowerCase();
-
 /** The only place where an arm or a kit is drawn: name, colour and shape; one shape for all kits. */
 function armSign(arm, small) {
   const shape = ["●", "■", "◇"][arm.sign];

@@ -18,6 +18,8 @@ let events = null;
 let lastHeard = 0;
 let listeners = [];
 const SILENCE = 30_000;
+/** The status of a refusal because too many connections are open. */
+const FULL = 503;
 
 function listen() {
   if (events || over || document.hidden) return;
@@ -37,11 +39,31 @@ function listen() {
     onState();
   });
   events.addEventListener("beat", (event) => heard(event.data));
+  // The program ends every stream after some time, for a page that sleeps would hold it.
+  events.addEventListener("again", () => {
+    deaf();
+    listen();
+  });
   events.onerror = () => {
     lost();
-    // A refusal ends the source for good: the program was started again, with another key.
-    if (events && events.readyState === EventSource.CLOSED) ended(false);
+    // A refusal ends the source for good, and does not say which refusal it was.
+    if (events && events.readyState === EventSource.CLOSED) {
+      deaf();
+      findOut();
+    }
   };
+}
+
+/** Asks why the program refused this page: without a key it is over, otherwise it tries again. */
+async function findOut() {
+  try {
+    const response = await fetch("", { cache: "no-store" });
+    // The program was started again, with another key.
+    if (response.status === 403) ended(false);
+    else if (response.status === FULL) lost(await response.text());
+  } catch {
+    // Nobody answers: the next try is as good as this one.
+  }
 }
 
 function deaf() {
@@ -52,10 +74,11 @@ function deaf() {
 /** Resolves when the program is heard again, or the page is over. */
 const heardAgain = () => new Promise((wake) => listeners.push(wake));
 
-function lost() {
+function lost(why) {
   if (over) return;
   const note = byId("lost");
   note.textContent =
+    why ||
     "This page has lost the program: what it shows may be old. " +
     "It goes on by itself when the program answers; " +
     "if the program was ended or started again, open the address that it printed last.";
@@ -100,8 +123,8 @@ setInterval(() => {
     // Half a connection, as after a night asleep: begin a new one.
     lost();
     deaf();
-    listen();
   }
+  listen();
 }, 5_000);
 
 // ---------------------------------------------------------------- orders
@@ -135,7 +158,10 @@ async function sendUntilAnswered(body) {
       if (response.status === 403) {
         return { ended: true, open: repeated };
       }
-      return { failed: await response.text() };
+      if (response.status !== FULL) return { failed: await response.text() };
+      // It was not looked at: it is sent again.
+      lost(await response.text());
+      if (!over) await heardAgain();
     } catch {
       repeated = true;
       lost();

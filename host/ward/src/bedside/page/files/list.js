@@ -4,6 +4,8 @@
 // ---------------------------------------------------------------- the list
 
 let search = "";
+/** The text that is searched for, as the program compares codes: the page folds nothing itself. */
+let part = "";
 
 const isClosed = () => Boolean(state.status && state.status.closed);
 
@@ -32,8 +34,7 @@ function listView() {
     enrol.disabled = why_not !== "" || !state.status;
     why.textContent = why_not;
     asked.replaceChildren(...openEnrolment());
-    const part = folded(search);
-    const shown = state.waiting.filter((patient) => folded(patient.code).includes(part));
+    const shown = state.waiting.filter((patient) => patient.folded.includes(part));
     const of =
       part === "" ? `${state.waiting.length}` : `${shown.length} of ${state.waiting.length}`;
     const overdue = isClosed() ? 0 : state.waiting.filter(isOverdue).length;
@@ -43,9 +44,14 @@ function listView() {
     asOf.textContent = `As of ${when(now())}`;
     fillRows(rows, shown);
   };
-  find.oninput = () => {
+  find.oninput = async () => {
     search = find.value;
-    fill();
+    const typed = search;
+    const answer = await send({ order: "fold", code: typed });
+    // A later key asks again.
+    if (search !== typed || answer.folded === undefined) return;
+    part = answer.folded;
+    onState();
   };
   draw("Bedside", [
     asked,
@@ -208,7 +214,7 @@ function enrolView(code = "", known = []) {
   });
   const hint = state.pattern
     ? `As in the ward's list: ${state.pattern}`
-    : "Letters, digits, - _ . or /, as in the ward's list.";
+    : `${state.unicode ? "Letters" : "Letters A to Z"}, digits, - _ . or /, as in the ward's list.`;
   const kinds = state.factors.map((factor, place) =>
     choices(
       `level${place}`,
