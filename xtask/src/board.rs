@@ -1,7 +1,7 @@
 //! One build of the firmware: for which board, in which profile, and what came out.
 
 use crate::elf::Elf;
-use crate::tools::{Compiler, target_directory};
+use crate::tools::{self, Compiler, target_directory};
 use crate::{image, run, say};
 use std::path::PathBuf;
 use std::{fmt, fs};
@@ -226,7 +226,8 @@ impl Build {
         if self.board.drive_image() == "uf2" {
             write("uf2", &image::uf2(&segments))?;
         }
-        say(&format!("SHA-256 of the image on flash: {}", self.digest()?));
+        let compiler = tools::rustc_version()?;
+        say(&format!("SHA-256 of the image on flash: {} ({compiler})", self.digest()?));
         Ok(())
     }
 

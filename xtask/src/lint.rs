@@ -1,8 +1,8 @@
 //! `cargo xtask lint`: the gates that need no test run.
 //!
-//! Formatting, line lengths, the note on unmaintained crates, spelling, clippy for every build that
-//! ships, documentation without warnings, and builds with the oldest compiler that Cargo.toml
-//! promises.
+//! Formatting, line lengths, the note on unmaintained crates, spelling, licences and sources of all
+//! crates, clippy for every build that ships, documentation without warnings, and builds with the
+//! oldest compiler that Cargo.toml promises.
 
 use crate::board::{Board, Profile};
 use crate::gates::TESTED;
@@ -20,6 +20,8 @@ pub fn lint() -> Result<(), String> {
     columns()?;
     security::unmaintained()?;
     run(&mut Command::new(tools::typos()?))?;
+    let deny = ["deny", "--locked", "check", "bans", "licenses", "sources"];
+    run(Command::new(tools::cargo_deny()?).args(deny))?;
     let strict = ["--", "-D", "warnings"];
     let all = ["clippy", "--workspace", "--all-targets", "--features", TESTED];
     run(cargo().args(all).args(strict))?;

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 const RUSTUP_LIMIT: Duration = Duration::from_secs(30);
 const TOOLCHAIN_LIMIT: Duration = Duration::from_secs(120);
+const DENY_VERSION: &str = "0.20.2";
 /// The newest release that our oldest compiler builds.
 const TYPOS_VERSION: &str = "1.42.3";
 const FUZZ_VERSION: &str = "0.13.2";
@@ -80,6 +81,18 @@ pub fn compiler() -> Result<Compiler, String> {
     }
     say("building `core` with Debian's compiler");
     Ok(Compiler::Debian)
+}
+
+/// The compiler that builds the images, as it names itself: another one gives another image.
+pub fn rustc_version() -> Result<String, String> {
+    let program = if std::env::var_os(FORCE_DEBIAN).is_some() || !targets_installed() {
+        "/usr/bin/rustc"
+    } else {
+        "rustc"
+    };
+    let output = Command::new(program).arg("--version").output();
+    let output = output.map_err(|error| format!("`{program} --version` did not start: {error}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 fn targets_installed() -> bool {
@@ -289,6 +302,11 @@ pub fn targets_of(version: &str) -> Result<(), String> {
 /// The spelling checker, from crates.io; its settings are in Cargo.toml.
 pub fn typos() -> Result<PathBuf, String> {
     crate_tool("typos-cli", TYPOS_VERSION, "typos")
+}
+
+/// The checker of licences, bans and sources, from crates.io; its settings are in deny.toml.
+pub fn cargo_deny() -> Result<PathBuf, String> {
+    crate_tool("cargo-deny", DENY_VERSION, "cargo-deny")
 }
 
 /// The fuzzing front end, from crates.io.
