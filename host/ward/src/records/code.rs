@@ -43,7 +43,7 @@ impl CodeRule {
     /// A rule.
     ///
     /// # Errors
-    /// The pattern is no regular expression.
+    /// The pattern is not a regular expression.
     pub fn new(pattern: Option<String>, check: Option<CheckDigit>) -> Result<Self, String> {
         if let Some(pattern) = &pattern {
             compiled(pattern).map_err(|error| {
