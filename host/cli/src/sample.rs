@@ -10,7 +10,7 @@ use equipoise_study::sample::{Law, Sample, write};
 /// The greatest centre: any draw around it fits an `i64`.
 const GREATEST_CENTER: u64 = 1 << 62;
 
-/// What to draw, and how often.
+/// Draws to make: their law, its parameters and their number.
 #[derive(clap::Args, Debug)]
 pub struct SampleArgs {
     /// The law

@@ -90,7 +90,7 @@ fn named_files_exist() {
     assert!(checked > 10, "only {checked} paths were found");
 }
 
-/// What is wrong with a command, if anything.
+/// Fault of a command, if it has one.
 fn problem(words: &[String], seen: &mut BTreeSet<String>) -> Option<String> {
     let rest = &words[1..];
     let refused = |program: &str, arguments: &[String]| {
