@@ -62,7 +62,7 @@ pub type SmallDesk = Desk<3, 4>;
 /// Pages of its flash.
 const PAGES: usize = 16;
 
-/// What a patient brings.
+/// Feature and outcome of a patient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Patient {
     /// The feature.
@@ -71,7 +71,7 @@ pub struct Patient {
     pub outcome: Option<u16>,
 }
 
-/// What patient t may be.
+/// Possible record of patient t.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Feature and outcome.
@@ -130,16 +130,16 @@ pub enum Act {
     Close,
 }
 
-/// What is seen of one act.
+/// Text seen of one act.
 pub type Sight = String;
 
-/// What an act meets: the device, chance, and what has been seen of it so far.
+/// Surroundings of an act: the device, chance, and the sight so far.
 pub struct Stage<'a> {
     /// The device.
     pub desk: &'a mut SmallDesk,
     /// Everything random.
     pub chance: &'a mut Enumerator,
-    /// What is seen.
+    /// The sight so far.
     pub seen: &'a mut Sight,
 }
 
