@@ -37,7 +37,7 @@ fn badness(bit_errors: f64) -> Badness {
     Badness { burst: p(burst), flip: p(bit_errors), drop: bytes, double: bytes, hold: p(0.05) }
 }
 
-/// What was seen on the lines.
+/// Counts of the lines seen.
 #[derive(Default)]
 struct Seen {
     requests: u64,
