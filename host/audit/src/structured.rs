@@ -22,8 +22,8 @@
 //! ([`Seen::Lengths`]), or only which second-half patients of each feature got which arm
 //! ([`Seen::LaterArms`]): after the T_j-th all get the same one, and the place of the last who got
 //! the other tells about T_j, as above. That is so where an arm was dropped, and also where both
-//! are left and the "any" arm of Algorithm 2 is a fixed one; [`equipoise::design::conse`] throws a coin
-//! there.
+//! are left and the "any" arm of Algorithm 2 is a fixed one; [`equipoise::design::conse`] throws a
+//! coin there.
 //!
 //! **[`moved_patient`]**: a mean over R_e/2 pulls moves by up to 2/R_e with one patient, two units
 //! of the noise's grid, whose rate is epsilon/2: a loss of epsilon a mean. A patient moved to
