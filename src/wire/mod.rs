@@ -25,10 +25,10 @@
 //! 1b2c3d4e*..` to a well-formed `ASSIGN 7 2` that nobody sent. The detail of `ERR checksum` says
 //! what was expected.
 //!
-//! What a checksum cannot do: a corrupted line passes with probability 2^-16 (never with one, two
-//! or three flipped bits, nor with flips inside 16 consecutive bits). It then still has to be a
-//! well-formed request; for `ASSIGN` the patient's number must be the next one, and a changed tag
-//! or number is refused.
+//! A checksum cannot catch everything: a corrupted line passes with probability 2^-16 (never with
+//! one, two or three flipped bits, nor with flips inside 16 consecutive bits). It then still has to
+//! be a well-formed request; for `ASSIGN` the patient's number must be the next one, and a changed
+//! tag or number is refused.
 //!
 //! # Requests
 //! ```text
