@@ -114,7 +114,7 @@ impl CustodianKey {
     }
 }
 
-/// What a request brings along to show that it is the custodian's.
+/// Evidence that a request is the custodian's.
 pub(super) struct Evidence<'a> {
     /// The request, without proof and checksum.
     pub text: &'a [u8],
@@ -124,7 +124,7 @@ pub(super) struct Evidence<'a> {
     pub nonce: Option<[u8; NONCE_BYTES]>,
 }
 
-/// What the device remembers of the custodian until power-off.
+/// Memory of the custodian's session, until power-off.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Session {
     nonce: Option<[u8; NONCE_BYTES]>,
