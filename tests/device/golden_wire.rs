@@ -34,7 +34,7 @@ fn hello(state: State, restart: Option<Restart>) -> Hello<'static> {
     Hello { version: "0.2.0", state, stored, custody, trial, restart, image }
 }
 
-/// The refusal of a line that is not a request.
+/// The refusal of a line that is no request.
 fn wrong(line: &[u8]) -> Refusal<'static> {
     Request::parse(line).unwrap_err().into()
 }

@@ -87,7 +87,7 @@ pub struct WorldArgs {
     /// A file with the two means of a feature on each line instead
     #[arg(long, value_name = "FILE", value_parser = instance)]
     instance: Option<Instance>,
-    /// Gain of both means from the first patient to the last
+    /// What both means gain from the first patient to the last
     #[arg(long, default_value = "0", allow_negative_numbers = true, value_parser = finite)]
     drift: f64,
     /// Features of the patients: uniform, `zipf[:S]`, `seasonal[:PATIENTS_A_DAY]`, or a file of
