@@ -7,8 +7,8 @@
 //! command (`KEY`, `PLAN`, `CLOSE`, `ERASE`), carries an HMAC-SHA256 under the key over the nonce,
 //! the trial's id and its own words. So a proof cannot be spent on another command, other
 //! parameters or another trial. A nonce is void after any well-formed request, accepted or refused,
-//! after [`NONCE_SECONDS`] and when the terminal hangs up; a line that is no request (noise) leaves
-//! it as it is. Proofs are compared in constant time.
+//! after [`NONCE_SECONDS`] and when the terminal hangs up; a line that is not a request (noise)
+//! leaves it as it is. Proofs are compared in constant time.
 //!
 //! **Time.** The core has no clock. The board calls [`super::Device::tick`] once a second.
 //!

@@ -7,7 +7,7 @@
 //! # Lines
 //! A line is at most [`LINE_LIMIT`] printable ASCII characters, its checksum included, and ends
 //! with LF; one CR right before the LF is dropped. A longer line is thrown away up to its LF and
-//! answered `ERR length`. A line without characters is no request and gets no answer: a terminal
+//! answered `ERR length`. A line without characters is not a request and gets no answer: a terminal
 //! sends one to put an end to whatever noise came before. After any garbage both sides are in step
 //! again at the next LF.
 //!

@@ -3,8 +3,7 @@
 //! A [`Desk`] holds the [`Device`] that ships, with little room, on a flash in memory.
 //! Everything goes through [`Device::handle_line`]. The device's generator is either the one that
 //! ships or a [`Tape`], which asks the [`Chance`] that was [lent](lend) for the operation at hand:
-//! an enumerator, or a script. It is not asked for names, nonces and seeds; for them a tape gives
-//! zeros.
+//! an enumerator, or a script. Names, nonces and seeds are no part of that; a tape gives zeros.
 //!
 //! [`Desk::probe`] asks for everything that anybody may ask at any time, so that every kind of
 //! reply is part of what is seen: also refusals, answers to requests sent twice, and all of this

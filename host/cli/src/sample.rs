@@ -55,7 +55,7 @@ fn whole(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// A centre for a law that has none, or an output that cannot be written. A reader that went away
-/// is no error.
+/// is not an error.
 pub fn sample(args: &SampleArgs) -> Result<(), CliError> {
     if args.law == Law::DiscreteLaplace && args.center.is_some() {
         return Err(CliError::usage(

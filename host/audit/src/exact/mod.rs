@@ -27,9 +27,9 @@
 //! # Large trials
 //! A trial with looks before half has hundreds of patients and too many arms to walk. With
 //! [`Case::arms`] the arms of all patients but t are *given*: the walk follows one sequence of
-//! them, and the laws found are conditional on it. Were an arm likelier under one record than under
-//! another, its weight would show that. t's arm and the noise of all cells that t may have changed
-//! are walked as ever.
+//! them, and the laws found are conditional on it. If an arm were likelier under one record than
+//! under another, its weight would show that. t's arm and the noise of all cells that t may have
+//! changed are walked as ever.
 //!
 //! # How the walk goes
 //! All sights are walked as a tree, one request at a time. A node holds, for each record, every
