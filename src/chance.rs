@@ -20,21 +20,22 @@ impl Fraction {
     pub const HALF: Self = Self(1 << 31);
 }
 
-/// A source of exact random answers.
+/// A source of random answers.
 pub trait Chance {
     /// True with probability 1/2.
     fn coin(&mut self) -> bool;
     /// True with probability `p`.
     fn biased_coin(&mut self, p: Fraction) -> bool;
-    /// k with probability (1-q)/(1+q) q^|k|, q = e^-rate.
+    /// k with probability (1-q)/(1+q) q^|k|, q = e^-rate, but for the rounding in [`crate::noise`].
     fn discrete_laplace(&mut self, law: &Laplace) -> i64;
     /// The law of `discrete_laplace` moved to `center` and conditioned on being at least 0.
     fn lap_plus(&mut self, center: u64, law: &Laplace) -> u64;
 }
 
-/// Exact answers from the words of a generator.
+/// Random answers from the words of a generator: coins are exact, noise is exactly bounded
+/// ([`crate::noise`]).
 ///
-/// Exact as long as the words are independent and uniform; on a device that means ChaCha20
+/// This holds as long as the words are independent and uniform; on a device that means ChaCha20
 /// ([`DeviceSampler`]), anything else is for simulation. The state of the generator cannot be read,
 /// printed or copied.
 pub struct Sampler<R> {

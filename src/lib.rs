@@ -12,7 +12,7 @@
 //! | [`terms`] | arms, phases, limits: the words that everybody needs | [`terms::Arm`] |
 //! | [`plan`] | public parameters of a trial, checked once | [`plan::Plan`] |
 //! | [`ratio`] | exact rationals, in which a plan and its rates are given | [`ratio::Ratio`] |
-//! | [`chance`], [`noise`] | the source of randomness; exact integer samplers | [`chance::Chance`] |
+//! | [`chance`], [`noise`] | the source of randomness; exactly bounded integer samplers | [`chance::Chance`] |
 //! | [`design`] | the designs: which arm, and what is learned | [`design::interim`] |
 //! | [`trial`] | the state machine: assign, outcome, look, close | [`trial::Trial`] |
 //! | [`estimate`] | effect and interval, from what is already noisy | [`estimate::Estimate`] |

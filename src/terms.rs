@@ -131,8 +131,8 @@ pub enum NoKit {
 }
 
 impl NoKit {
-    /// What the number in `ERR kits` is, and what is wrong with it; `None` for what has an error of
-    /// its own on the line. None of it depends on an arm.
+    /// Name of the number in `ERR kits`, and what is wrong with it; `None` for reasons that have
+    /// another error word on the line. Nothing here depends on an arm.
     #[must_use]
     pub const fn in_words(self) -> Option<(&'static str, &'static str)> {
         match self {

@@ -11,7 +11,7 @@ use embedded_storage::nor_flash::{
     check_read,
 };
 
-/// What differs from chip to chip. Offsets are inside the region and word-aligned.
+/// Flash access that differs from chip to chip. Offsets are inside the region and word-aligned.
 pub trait Controller {
     /// Bytes of a journal page: what one erase clears.
     const PAGE: usize;

@@ -17,7 +17,7 @@
 //! line was read in this interrupt, that byte is [`DAMAGED`]. If none was, the line lies on one
 //! side of the loss: its read bytes end before the interrupt and the mark in front follows them, or
 //! they begin after it and the mark behind precedes them. A line feed that was lost or invented
-//! joins or splits lines, and each piece touches a mark. An empty line is no request.
+//! joins or splits lines, and each piece touches a mark. An empty line is not a request.
 
 use heapless::spsc::Producer;
 

@@ -1,4 +1,4 @@
-//! What a board must give, the main loop that runs on it, and the boards themselves.
+//! The contract of a board, the main loop that runs on it, and the boards themselves.
 //!
 //! ```text
 //! Board, Parts      the contract: one associated type a part, see the table

@@ -1,4 +1,4 @@
-//! What the serial lines of the boards share. Sending blocks until the UART has taken each byte.
+//! Serial lines: the part that all boards share. Sending blocks until the UART has taken each byte.
 //! Received bytes go into a queue, which an interrupt fills and the main loop empties.
 #![allow(unsafe_code, reason = "interrupts share a static")]
 
@@ -12,7 +12,7 @@ pub const QUEUE: usize = 256;
 const _: () =
     assert!(QUEUE > crate::wire::LINE_LIMIT + 2, "a whole line with its line end must fit");
 
-/// What the interrupt owns.
+/// The inbox, owned by the interrupt.
 pub struct SharedInbox(UnsafeCell<Option<Inbox<'static>>>);
 
 // SAFETY: written once by `open`, before the interrupt is unmasked, and then used by the

@@ -44,7 +44,7 @@ impl Unit {
         self.scale > 1
     }
 
-    /// What an outcome adds to E, F and G.
+    /// Amounts that an outcome adds to E, F and G.
     const fn amounts(self, y: u16) -> [u32; 3] {
         // The trial takes no y above the scale. All products stay below 2^32.
         let (u, y, rest) = (self.fine as u32, y as u32, self.scale.saturating_sub(y) as u32);

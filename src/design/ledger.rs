@@ -44,7 +44,7 @@ pub(crate) struct Feature {
     pub(super) leading: Option<Arm>,
 }
 
-/// What a ledger says, worked out once a look.
+/// Figures of a ledger, worked out once a look.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     spreads: [Spread; 2],
@@ -272,7 +272,7 @@ impl Feature {
         [(self.fair.values(), self.fair_masked), (self.biased.values(), self.biased_masked)]
     }
 
-    /// What the adversary of the proof sees, and what tests compare.
+    /// State that the adversary of the proof sees, and that tests compare.
     #[cfg(feature = "inspect")]
     pub fn inspect(&self) -> super::LedgerView {
         super::LedgerView {

@@ -7,8 +7,8 @@
 //! command (`KEY`, `PLAN`, `CLOSE`, `ERASE`), carries an HMAC-SHA256 under the key over the nonce,
 //! the trial's id and its own words. So a proof cannot be spent on another command, other
 //! parameters or another trial. A nonce is void after any well-formed request, accepted or refused,
-//! after [`NONCE_SECONDS`] and when the terminal hangs up; a line that is no request (noise) leaves
-//! it as it is. Proofs are compared in constant time.
+//! after [`NONCE_SECONDS`] and when the terminal hangs up; a line that is not a request (noise)
+//! leaves it as it is. Proofs are compared in constant time.
 //!
 //! **Time.** The core has no clock. The board calls [`super::Device::tick`] once a second.
 //!
@@ -114,7 +114,7 @@ impl CustodianKey {
     }
 }
 
-/// What a request brings along to show that it is the custodian's.
+/// Evidence that a request is the custodian's.
 pub(super) struct Evidence<'a> {
     /// The request, without proof and checksum.
     pub text: &'a [u8],
@@ -124,7 +124,7 @@ pub(super) struct Evidence<'a> {
     pub nonce: Option<[u8; NONCE_BYTES]>,
 }
 
-/// What the device remembers of the custodian until power-off.
+/// Memory of the custodian's session, until power-off.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Session {
     nonce: Option<[u8; NONCE_BYTES]>,

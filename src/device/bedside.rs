@@ -1,5 +1,5 @@
-//! What a ward's terminal asks for: an arm, or in a blinded trial a kit, and later that an outcome
-//! or a loss is recorded.
+//! Requests of a ward's terminal: an arm, or in a blinded trial a kit, and later the record of an
+//! outcome or a loss.
 
 use super::Answer;
 use super::generator::Seeded;

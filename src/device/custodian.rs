@@ -1,5 +1,4 @@
-//! What the custodian does: sets the key, plans, closes and erases trials; and the device's
-//! lifetime budget.
+//! Custodian commands: set the key, plan, close and erase trials; and the device's lifetime budget.
 //!
 //! Every command needs the custodian's proof ([`super::auth`]), but for the first key of a device.
 //! Each can be repeated with a fresh proof: a second `PLAN` of the same trial before its first
@@ -22,14 +21,14 @@ use crate::plan::{Design, Plan, Ratio};
 use crate::terms::Phase;
 use crate::wire::{Claim, FileDigest, Lock, MAC_BYTES, Micro, Refusal, Reply, TrialId, TrialName};
 
-/// What a device may spend in its life: epsilon 100, in millionths.
+/// Most that a device may spend in its life: epsilon 100, in millionths.
 pub const LIFETIME_BUDGET: u32 = 100_000_000;
 /// Bytes of the stored form.
 pub const CUSTODY_BYTES: usize = 1 + MAC_BYTES + 4 + 1;
 
 const MILLION: u64 = 1_000_000;
 
-/// What is stored of the custodian: the key, if set, and the budget spent.
+/// Stored state of the custodian: the key, if set, and the budget spent.
 #[derive(Clone, Debug)]
 pub struct Custody {
     key: Option<CustodianKey>,

@@ -161,7 +161,7 @@ where
         self.image = Some(image);
     }
 
-    /// What [`Self::new`] does, in place: a board has no stack for copies of the device.
+    /// Does the work of [`Self::new`] in place: a board has no stack for copies of the device.
     pub fn power_up(&mut self) {
         self.mount();
         self.checksums_required = self.state.trial().is_some_and(|trial| trial.is_tagged());
@@ -205,7 +205,7 @@ where
         })
     }
 
-    /// What the device is doing.
+    /// The state of the device.
     #[must_use]
     pub fn state(&self) -> State {
         match (self.trouble, self.state.trial()) {

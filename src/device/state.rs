@@ -176,7 +176,7 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
         core::iter::from_fn(move || keys.next().or_else(|| parts.next().map(Self::key)))
     }
 
-    /// What has changed is durable.
+    /// Marks all changes as durable.
     pub(super) fn mark_clean(&mut self) {
         (self.custody_dirty, self.all_dirty) = (false, false);
         self.trial.mark_clean();

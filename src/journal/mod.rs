@@ -87,7 +87,7 @@
 //! pages; in place they could not be finished without a third write. Pages opened by a purge say so
 //! (`purging`), and the purge ends with one that does not: until then it is started again.
 //!
-//! Flash that reads 0x00 when new is no special case: a page is erased before it is opened, and
+//! Flash that reads 0x00 when new needs no special case: a page is erased before it is opened, and
 //! blankness only matters on a region without any valid header. That one is new if at most one page
 //! is neither all ones nor all zeros (its first erase or header torn); two pages with headers exist
 //! before anything is committed.
@@ -183,8 +183,7 @@ pub struct Journal<F> {
     tail: u16,
     /// Every part has a committed value in a page from this one on.
     oldest: u32,
-    /// What the header of the newest page says is the oldest: no page from this one on may be
-    /// erased.
+    /// Oldest page according to the header of the newest: no page from this one on may be erased.
     floor: u32,
     /// How many parts sweeps have rewritten so far.
     swept: u32,

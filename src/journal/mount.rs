@@ -307,7 +307,7 @@ impl<F: JournalFlash> Journal<F> {
     }
 }
 
-/// What a walk over the log found.
+/// Result of a walk over the log.
 struct Survey {
     /// The end of the last committed transaction.
     committed: Option<Place>,

@@ -1,4 +1,4 @@
-//! What a journal keeps: the parts of a state, and where the secret ones are on flash.
+//! Parts of the state that a journal keeps, and the places of the secret ones on flash.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU16, Ordering};

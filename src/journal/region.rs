@@ -40,7 +40,7 @@ pub(super) const VERSION: u8 = FORMAT.to_be_bytes()[0] - b'0';
 /// No format has more parts than this.
 const MOST_PARTS: u32 = 1 << 13;
 
-/// What a byte adds to CRC-32. The table is that of `crc`, the steps in [`Sum`] are not: the crate
+/// Table of CRC-32, by byte. The table is that of `crc`, the steps in [`Sum`] are not: the crate
 /// takes bytes only, one in each turn of a loop, and words are what flash is read in. Its other
 /// table, for 16 bytes at a time, takes 16 KB.
 static TABLE: [u32; 256] = Crc::<u32, Table<1>>::new(&CRC_32_ISO_HDLC).table()[0];
@@ -100,7 +100,7 @@ impl Sum {
     }
 }
 
-/// What the first words of a page say.
+/// First words of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// The page's number in the log.
@@ -287,7 +287,7 @@ impl<F: JournalFlash> Region<F> {
         }))
     }
 
-    /// What the header of a page of the log says of `swept`.
+    /// Reads `swept` from the header of a page of the log.
     pub(super) fn swept(&mut self, seq: u32) -> Result<u32, NorFlashErrorKind> {
         self.word(seq, 2)
     }

@@ -12,8 +12,9 @@
 //! - a draw is made of random words, comparisons and masks: no division, no float, no allocation.
 //!   Not constant time: callers that hide the value must also hide its timing.
 //!
-//! The sampler is written by hand, because all of this is needed at once: the exact discrete law,
-//! no float, no allocation, and tables that `tests/noise.rs` checks against big integers.
+//! The sampler is written by hand, because all of this is needed at once: a discrete law whose loss
+//! is exactly bounded, no float, no allocation, and tables that `tests/noise.rs` checks against big
+//! integers.
 //!
 //! # How a draw is made
 //! Let G be geometric, P(G = g) = (1-q) q^g. Its lowest L binary digits are independent, digit i

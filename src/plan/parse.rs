@@ -56,7 +56,7 @@ impl Key {
         }
     }
 
-    /// What may stand behind the key.
+    /// Allowed values of the key.
     #[must_use]
     pub const fn allowed(self) -> &'static str {
         match self {
@@ -94,7 +94,7 @@ pub(crate) fn excerpt(word: &[u8]) -> Excerpt {
 /// Why a plan was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanError {
-    /// The value of a key is no number, or outside what is allowed.
+    /// The value of a key is not a number, or outside what is allowed.
     Value(Key, Excerpt),
     /// A key that must be given was not.
     Missing(Key),

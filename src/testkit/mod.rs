@@ -1,4 +1,4 @@
-//! What tests need beside the product: models of imperfect hardware, a custodian.
+//! Tools of the tests: models of imperfect hardware, a custodian.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -43,7 +43,7 @@ impl NoisyLine {
         probability > 0 && self.chance.next_u32() <= probability
     }
 
-    /// What arrives when this is sent.
+    /// Carries bytes; returns those that arrive.
     pub fn carry(&mut self, sent: &[u8]) -> Vec<u8> {
         let mut arrived = std::mem::take(&mut self.held);
         let Badness { burst, flip, drop, double, hold } = self.badness;

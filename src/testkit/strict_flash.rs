@@ -156,7 +156,7 @@ impl<const PAGE: usize> StrictFlash<PAGE> {
     }
 
     /// A fingerprint of all operations so far in their order: a write, or the erase of this page.
-    /// Where a write goes is no part of it: an old value is overwritten where it stands.
+    /// It leaves out where a write goes: an old value is overwritten where it stands.
     pub fn trace(&self) -> u64 {
         self.trace
     }
@@ -189,7 +189,7 @@ impl<const PAGE: usize> StrictFlash<PAGE> {
         self.words.iter_mut().skip(at).take(1).for_each(|word| *word = new);
     }
 
-    /// What a read gives, without a handle to write.
+    /// Reads as [`ReadNorFlash::read`], without a handle to write.
     ///
     /// # Errors
     /// As [`ReadNorFlash::read`].

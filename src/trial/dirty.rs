@@ -39,7 +39,7 @@ impl Dirty {
         }
     }
 
-    /// What has changed is stored.
+    /// Marks all changes as stored.
     #[inline]
     pub(super) const fn clear(&mut self) {
         self.progress = false;

@@ -16,7 +16,7 @@ use crate::terms::{Arm, MAX_KITS, NoKit};
 /// Bytes that [`super::Part::Progress`] has more in a blinded trial.
 pub(super) const KITS_BYTES: usize = 20;
 
-/// What was given so far. All zeros in a trial that is not blinded.
+/// Kits given so far. All zeros in a trial that is not blinded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Given {
     /// Kits of arm 1.

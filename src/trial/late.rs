@@ -20,8 +20,8 @@ use std::prelude::rust_2024::*;
 pub trait Late {
     /// The feature of patient number `patient`. Asked for in order.
     fn feature(&mut self, patient: u32) -> u8;
-    /// What becomes, under this arm, of the patient whose feature was asked for last, before
-    /// patient number `end` is assigned.
+    /// The answer, under this arm, of the patient whose feature was asked for last, before patient
+    /// number `end` is assigned.
     fn answer(&mut self, patient: u32, arm: Arm, end: u32) -> Answer;
 }
 

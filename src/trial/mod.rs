@@ -179,7 +179,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     pub fn next_look(&self) -> Option<u32> {
         (self.phase != Phase::Closed && self.next_look != NEVER).then_some(self.next_look)
     }
-    /// What has changed since the last [`Self::take_dirty`].
+    /// Changes since the last [`Self::take_dirty`].
     #[must_use]
     pub const fn dirty(&self) -> Dirty {
         self.dirty
@@ -188,11 +188,11 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     pub(crate) fn mark_absent(&mut self, part: Part, absent: bool) {
         self.dirty.set(part, absent);
     }
-    /// What has changed is stored: [`Self::take_dirty`] without taking it.
+    /// Marks all changes as stored: [`Self::take_dirty`] without taking them.
     pub fn mark_clean(&mut self) {
         self.dirty.clear();
     }
-    /// What has changed since the last call.
+    /// Takes the changes since the last call.
     pub fn take_dirty(&mut self) -> Dirty {
         let dirty = self.dirty;
         self.mark_clean();

@@ -30,9 +30,9 @@ pub enum Part {
     Progress,
     /// A slot of the table of waiting patients.
     Waiting(u16),
-    /// What changes with every outcome of a feature.
+    /// State that changes with every outcome of a feature.
     Tally(u8),
-    /// What changes at looks and batch ends of a feature.
+    /// State that changes at looks and batch ends of a feature.
     Ledger(u8),
 }
 

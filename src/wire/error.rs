@@ -1,11 +1,11 @@
-//! Why a received line is no message.
+//! Reasons why a received line is not a message.
 
 use core::fmt;
 
 use super::LINE_LIMIT;
 use crate::plan::{Excerpt, PlanError};
 
-/// Why a received line is no message.
+/// Reason why a received line is not a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WireError {
     /// More than [`LINE_LIMIT`] characters.
@@ -21,7 +21,7 @@ pub enum WireError {
     Syntax {
         /// The word that could not be taken; empty where one is missing.
         got: Excerpt,
-        /// What was allowed.
+        /// The words that were allowed.
         allowed: &'static str,
     },
     /// A plan whose words are well formed but whose values are not allowed.

@@ -6,7 +6,7 @@ use super::Hex;
 use crate::plan::Design;
 use crate::terms::Phase;
 
-/// What a device is doing.
+/// State of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum State {
@@ -67,7 +67,7 @@ pub enum Restart {
     Fault,
 }
 
-/// What the device says about the privacy of its trial.
+/// Privacy claim of the device for its trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Claim {
@@ -78,7 +78,7 @@ pub enum Claim {
 }
 
 impl Claim {
-    /// What can be said of a design.
+    /// The claim for a design.
     #[must_use]
     pub const fn of(design: Design) -> Self {
         match design {
@@ -95,7 +95,7 @@ pub enum NextLook {
     After(u32),
     /// At `CLOSE`.
     AtClose,
-    /// Looks are no public event of this trial, or there is none left.
+    /// Looks are not a public event of this trial, or there is none left.
     None,
 }
 

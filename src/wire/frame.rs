@@ -8,7 +8,7 @@ use super::WireError;
 pub const LINE_LIMIT: usize = 250;
 /// `*` and four hex digits.
 const CHECKSUM_CHARS: usize = 5;
-/// What is kept of a line: one character more than allowed shows that it is too long (and holds a
+/// Most characters kept of a line: one more than allowed shows that it is too long (and holds a
 /// CR).
 const KEPT: usize = LINE_LIMIT + 1;
 
@@ -46,8 +46,8 @@ pub(super) const fn is_text(byte: u8) -> bool {
 pub struct Framer {
     kept: heapless::Vec<u8, KEPT>,
     done: bool,
-    /// Characters after the kept ones were dropped (so that a CR at the end of the kept ones is no
-    /// line end).
+    /// Whether characters after the kept ones were dropped (so that a CR at the end of the kept
+    /// ones is not a line end).
     cut: bool,
     /// Characters before the first star, and their checksum.
     summed: usize,
@@ -114,7 +114,7 @@ impl Framer {
 /// A received line whose checksum, if there, is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened<'a> {
-    /// What stands before the checksum.
+    /// The characters before the checksum.
     pub body: &'a [u8],
     /// Whether the line carried a checksum.
     pub has_checksum: bool,
@@ -174,7 +174,7 @@ impl Line {
         self.cut
     }
 
-    /// What was written so far; after [`Line::finish`] with checksum and LF.
+    /// The bytes written so far; after [`Line::finish`] with checksum and LF.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.text

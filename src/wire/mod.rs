@@ -7,7 +7,7 @@
 //! # Lines
 //! A line is at most [`LINE_LIMIT`] printable ASCII characters, its checksum included, and ends
 //! with LF; one CR right before the LF is dropped. A longer line is thrown away up to its LF and
-//! answered `ERR length`. A line without characters is no request and gets no answer: a terminal
+//! answered `ERR length`. A line without characters is not a request and gets no answer: a terminal
 //! sends one to put an end to whatever noise came before. After any garbage both sides are in step
 //! again at the next LF.
 //!
@@ -25,10 +25,10 @@
 //! 1b2c3d4e*..` to a well-formed `ASSIGN 7 2` that nobody sent. The detail of `ERR checksum` says
 //! what was expected.
 //!
-//! What a checksum cannot do: a corrupted line passes with probability 2^-16 (never with one, two
-//! or three flipped bits, nor with flips inside 16 consecutive bits). It then still has to be a
-//! well-formed request; for `ASSIGN` the patient's number must be the next one, and a changed tag
-//! or number is refused.
+//! A checksum cannot catch everything: a corrupted line passes with probability 2^-16 (never with
+//! one, two or three flipped bits, nor with flips inside 16 consecutive bits). It then still has to
+//! be a well-formed request; for `ASSIGN` the patient's number must be the next one, and a changed
+//! tag or number is refused.
 //!
 //! # Requests
 //! ```text

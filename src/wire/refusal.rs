@@ -97,7 +97,7 @@ impl Word {
     }
 }
 
-/// What stands in the way of a request answered `ERR locked`.
+/// Reason for the answer `ERR locked`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Lock {
@@ -107,11 +107,11 @@ pub enum Lock {
     Trial,
 }
 
-/// A refusal with its detail. What the device puts into one is the request itself, public counts,
-/// or constants.
+/// A refusal with its detail. A device puts nothing into one but the request itself, public counts
+/// and constants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal<'a> {
-    /// A line that is no request ([`Word::Checksum`], [`Word::Length`], [`Word::Syntax`]), or a
+    /// A line that is not a request ([`Word::Checksum`], [`Word::Length`], [`Word::Syntax`]), or a
     /// plan that cannot be ([`Word::Range`]).
     Line(WireError),
     /// See [`Word::Order`]; the patient whose turn it is.
@@ -182,7 +182,7 @@ pub enum Refusal<'a> {
     Budget {
         /// The plan's epsilon.
         epsilon: Ratio,
-        /// What is left of the lifetime budget.
+        /// The lifetime budget left.
         left: Micro,
     },
     /// See [`Word::Storage`].

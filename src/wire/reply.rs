@@ -1,4 +1,4 @@
-//! What the device may say. No variant can hold a raw count, sum or outcome.
+//! Replies of the device. No variant can hold a raw count, sum or outcome.
 
 use core::fmt::{self, Write};
 
@@ -46,7 +46,7 @@ pub enum Reply<'a> {
     Planned {
         /// Its id.
         trial: TrialId,
-        /// What is claimed of its privacy.
+        /// Its privacy claim.
         claim: Claim,
     },
     /// One feature of a report.
@@ -156,7 +156,7 @@ impl<'a> Reply<'a> {
     /// Reads a reply line, on the terminal's side.
     ///
     /// # Errors
-    /// What is wrong with the line; a missing checksum too, for replies always carry one.
+    /// The first fault of the line; a missing checksum too, for replies always carry one.
     pub fn parse(line: &'a [u8]) -> Result<Self, WireError> {
         let opened = open(line)?;
         if !opened.has_checksum {

@@ -1,4 +1,4 @@
-//! What a terminal may ask.
+//! Requests of a terminal.
 
 use core::fmt::{self, Write};
 use core::str::FromStr;
@@ -108,7 +108,7 @@ impl Request {
     /// A proof is not checked.
     ///
     /// # Errors
-    /// What is wrong with the line.
+    /// The first fault of the line.
     pub fn parse(line: &[u8]) -> Result<Self, WireError> {
         let (text, proof) = split_proof(open(line)?.body);
         Self::parse_text(text, proof.is_some())
@@ -235,7 +235,7 @@ impl fmt::Display for Request {
 #[derive(Clone, Copy)]
 pub(super) struct Words<'a> {
     rest: &'a [u8],
-    /// What the grammar allows, for the error.
+    /// Words that the grammar allows here, for the error.
     pub(super) allowed: &'static str,
 }
 

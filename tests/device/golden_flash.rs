@@ -44,7 +44,7 @@ fn ask<const P: usize>(board: &mut Board<P>, line: &str) -> String {
     String::from_utf8(sent).unwrap().split('*').next().unwrap().to_string()
 }
 
-/// What a device is asked after its flash was read out: the last patient's arm, and two who wait.
+/// Questions to a device after its flash was read out: the last patient's arm, and two who wait.
 const QUESTIONS: [&str; 3] = ["ASSIGN 14 1 0000000e", "OUTCOME 9 1", "LOST 14"];
 
 /// A trial of 20 patients after its 14th: 9, 12, 13 and 14 wait, 4 and 8 are lost.

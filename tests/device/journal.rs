@@ -34,13 +34,13 @@ impl Print {
         self.add(bytes.iter().copied().map(u64::from));
     }
 
-    /// What is on the flash, and how often it was worked on.
+    /// Adds the content of the flash and the number of its operations.
     fn flash(&mut self, flash: &Flash) {
         self.add([flash.operations()]);
         self.add(flash.words().iter().copied().map(u64::from));
     }
 
-    /// What came of a mount.
+    /// Adds the result of a mount.
     fn mounted(&mut self, mounted: book::Mounted) {
         match mounted {
             Ok((mut journal, book)) => {

@@ -7,9 +7,9 @@
 //! must be the same in both. That the reports agree means that every patient's feature, arm and
 //! outcome was taken once and as sent.
 //!
-//! A checksum of 16 bits lets one corrupted line in 65,536 pass, less those that are no request any
-//! more or name the wrong patient. The noise is the same in every run, so the number that did pass
-//! is the same too; it is printed.
+//! A checksum of 16 bits lets one corrupted line in 65,536 pass, less those that are not a request
+//! any more or name the wrong patient. The noise is the same in every run, so the number that did
+//! pass is the same too; it is printed.
 
 use equipoise::testkit::desk;
 
@@ -37,7 +37,7 @@ fn badness(bit_errors: f64) -> Badness {
     Badness { burst: p(burst), flip: p(bit_errors), drop: bytes, double: bytes, hold: p(0.05) }
 }
 
-/// What was seen on the lines.
+/// Counts of the lines seen.
 #[derive(Default)]
 struct Seen {
     requests: u64,

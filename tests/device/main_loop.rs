@@ -55,7 +55,7 @@ const START: u64 = 20_000_000 * MICROSECOND;
 /// after the last reply.
 type Lines = Vec<(u64, String)>;
 
-/// What a terminal saw of the lines it sent.
+/// Observations of a terminal on the lines it sent.
 #[derive(Debug)]
 struct Seen {
     replies: Vec<String>,

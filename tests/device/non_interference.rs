@@ -1,5 +1,5 @@
-//! What the device sends about others must not depend on one patient, once the noisy ledger is the
-//! same, and neither must its flash work, of which the time of a reply is made.
+//! Non-interference: once the noisy ledger is the same, nothing that the device sends about others
+//! depends on one patient, and neither does its flash work, which sets the time of a reply.
 //!
 //! Pairs of trials that differ in everything about one patient t (feature, arm, outcome or loss,
 //! even a correction sent later) are run through the whole device with a scripted chance. Every
@@ -30,8 +30,8 @@ use rayon::prelude::*;
 const FEATURES: u32 = 3;
 const PATIENTS: u32 = 40;
 const SCALE: u32 = 5;
-/// What the noisy ledger is made to show for t, for every t: in feature 0, in the cells E, F, G of
-/// arm 0.
+/// Amounts that the noisy ledger is made to show for t, for every t: in feature 0, in the cells E,
+/// F, G of arm 0.
 const SHOWN: [i64; 3] = [2, 8, 15];
 /// Cells of a window: E, F, G of both arms.
 const CELLS: u32 = 6;
@@ -59,7 +59,7 @@ impl Patient {
         self.number > PATIENTS / 2 + 1
     }
 
-    /// What t's outcome adds to E, F and G.
+    /// Amounts that t's outcome adds to E, F and G.
     fn amounts(self) -> [i64; 3] {
         let Some(y) = self.y.map(i64::from) else { return [0; 3] };
         let scale = i64::from(SCALE);
@@ -163,7 +163,7 @@ fn begun(script: Script) -> ScriptedDesk {
     desk
 }
 
-/// What came back for a line, and the flash operations behind it.
+/// Sends a line; returns the reply and the flash operations behind it.
 fn exchange(desk: &mut ScriptedDesk, line: &str) -> (String, String) {
     let before = desk.flash.0.borrow().operations();
     let sent = String::from_utf8(desk.send(sealed(line).as_bytes())).unwrap();
@@ -321,8 +321,8 @@ fn the_comparison_can_fail() {
     }
 }
 
-/// What an observer of a long trial sees behind a line: the reply but for t's arm, the operations
-/// so far, and their fingerprint.
+/// An observer's view of a long trial after a line: the reply but for t's arm, the operations so
+/// far, and their fingerprint.
 type Seen = (u32, u64, u64);
 
 /// A long trial without a look.

@@ -59,7 +59,7 @@ impl Chance for Tape {
     }
 }
 
-/// What a batch of trials went through, so that a test can see that it was not idle.
+/// Counts of the events in a batch of trials: a test can see that it was not idle.
 #[derive(Default)]
 struct Seen {
     trials: u32,

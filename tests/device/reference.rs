@@ -19,7 +19,7 @@ use transcription::Transcription;
 /// A standard error of the expected mean squared errors, as a share of their value.
 const MSE_ERROR: f64 = 0.025;
 
-/// What a setting gives, on average over trials and features.
+/// Figures of a setting, on average over trials and features.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
     regret: f64,

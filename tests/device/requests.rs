@@ -1,5 +1,5 @@
-//! What the device promises at its serial line: every error of the protocol, exactly once, the
-//! custodian's rights, the lifetime budget, signed reports, and what happens when flash or entropy
+//! Promises of the device at its serial line: every error of the protocol, exactly once, the
+//! custodian's rights, the lifetime budget, signed reports, and its behaviour when flash or entropy
 //! fail.
 
 mod custodian;

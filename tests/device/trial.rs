@@ -1,4 +1,4 @@
-//! What the state machine of a trial promises, whatever is asked of it.
+//! Promises of a trial's state machine, for every sequence of requests.
 
 mod blocks;
 mod late;

@@ -20,7 +20,7 @@ use equipoise::wire::{FileDigest, Request};
 use kits::Given;
 use rayon::prelude::*;
 
-/// What a terminal asks of a device, or power-up.
+/// Request of a terminal to a device, or power-up.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     /// Sets the custodian's key.
@@ -98,8 +98,8 @@ fn until_cut(acts: &[Act], cut: u64, tear: Tear) -> (Desk, usize) {
 
 const SEED: u64 = 7;
 
-/// What `STATUS` says behind the trial's id, which is drawn anew where the power failed before it
-/// was stored.
+/// `STATUS` without the trial's id, which is drawn anew where the power failed before it was
+/// stored.
 fn counts(desk: &mut Desk) -> String {
     desk.ask("STATUS").split_once(" file=").map(|(_, counts)| counts.to_owned()).unwrap_or_default()
 }

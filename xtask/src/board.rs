@@ -147,7 +147,7 @@ impl fmt::Display for Board {
     }
 }
 
-/// What is built for use, and what is built for tests.
+/// Kind of image: for use, or for tests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
     /// The image that ships.

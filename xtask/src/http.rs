@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// What a server answered.
+/// Response of a server.
 #[derive(Debug)]
 pub struct Response {
     /// The number of the status line.

@@ -1,4 +1,4 @@
-//! Parts of the build tool that tests of the firmware use too: ELF files, images, QEMU's command line.
+//! Parts of the build tool that tests of the firmware use: ELF files, images, QEMU's command line.
 
 pub mod elf;
 pub mod http;

@@ -1,8 +1,8 @@
 //! `cargo xtask lint`: the gates that need no test run.
 //!
-//! Formatting, line lengths, the note on unmaintained crates, spelling, licences and sources of all
-//! crates, clippy for every build that ships, documentation without warnings, and builds with the
-//! oldest compiler that Cargo.toml promises.
+//! Formatting, line lengths, openings of doc comments, the note on unmaintained crates, spelling,
+//! licences and sources of all crates, clippy for every build that ships, documentation without
+//! warnings, and builds with the oldest compiler that Cargo.toml promises.
 
 use crate::board::{Board, Profile};
 use crate::gates::TESTED;
@@ -18,6 +18,7 @@ pub fn lint() -> Result<(), String> {
     tools::lints()?;
     run(cargo().args(["fmt", "--all", "--check"]))?;
     columns()?;
+    openings()?;
     security::unmaintained()?;
     run(&mut Command::new(tools::typos()?))?;
     let deny = ["deny", "--locked", "check", "bans", "licenses", "sources"];
@@ -98,6 +99,22 @@ fn rust_version(manifest: &str) -> Result<String, String> {
 
 /// Checks the length of every comment under version control; rustfmt sees to the code.
 pub fn columns() -> Result<(), String> {
+    check_comments(&format!("longer than {COLUMNS} columns"), |text| {
+        long_comments(text).iter().map(|(line, columns)| format!("{line}: {columns}")).collect()
+    })
+}
+
+/// Checks that no doc comment under version control opens with "What": a comment says what a thing
+/// is before what it is like, and so opens with a noun, or with a verb if the thing is a function.
+fn openings() -> Result<(), String> {
+    check_comments("opened with \"What\" (begin with a noun or a verb)", |text| {
+        opened_with_what(text).iter().map(usize::to_string).collect()
+    })
+}
+
+/// Looks for faulty comments in every source file under version control. `faults` gives their
+/// lines, `fault` completes the sentence "comments are ..".
+fn check_comments(fault: &str, faults: impl Fn(&str) -> Vec<String>) -> Result<(), String> {
     let listed = Command::new("git").args(["ls-files", "*.rs"]).output();
     let listed = listed.map_err(|error| format!("`git ls-files` did not start: {error}"))?;
     let listed = String::from_utf8_lossy(&listed.stdout);
@@ -107,21 +124,15 @@ pub fn columns() -> Result<(), String> {
         // A file that was deleted but not yet committed is still listed.
         let Ok(text) = fs::read_to_string(file) else { continue };
         files += 1;
-        found.extend(
-            long_comments(&text).iter().map(|(line, columns)| format!("{file}:{line}: {columns}")),
-        );
+        found.extend(faults(&text).iter().map(|line| format!("{file}:{line}")));
     }
     match (files, found.as_slice()) {
         (0, _) => Err("`git ls-files` lists no source file".into()),
         (_, []) => {
-            say(&format!("no comment of {files} files is longer than {COLUMNS} columns"));
+            say(&format!("no comment of {files} files is {fault}"));
             Ok(())
         }
-        _ => Err(format!(
-            "{} comments are longer than {COLUMNS} columns:\n{}",
-            found.len(),
-            found.join("\n")
-        )),
+        _ => Err(format!("{} comments are {fault}:\n{}", found.len(), found.join("\n"))),
     }
 }
 
@@ -158,6 +169,27 @@ fn long_comments(text: &str) -> Vec<(usize, usize)> {
     found
 }
 
+/// Numbers of the lines at which a doc comment, or a paragraph of one, opens with the word "What".
+fn opened_with_what(text: &str) -> Vec<usize> {
+    let mut opens = true;
+    let mut found = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        let line = line.trim_start();
+        let Some(doc) = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")) else {
+            opens = true;
+            continue;
+        };
+        let doc = doc.trim_start();
+        let what =
+            doc.strip_prefix("What").is_some_and(|rest| !rest.starts_with(char::is_alphabetic));
+        if opens && what {
+            found.push(i + 1);
+        }
+        opens = doc.is_empty() || doc.starts_with('#');
+    }
+    found
+}
+
 fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
@@ -179,6 +211,18 @@ mod tests {
             [1, 3, 9]
         );
         assert!(long_comments(&format!("// {}", &wide[6..])).is_empty());
+    }
+
+    /// The first word of a comment or of a paragraph counts, not one that a wrapped line begins
+    /// with, nor a longer word, a heading or a comment that is not documentation.
+    #[test]
+    fn comments_opened_with_what_are_found() {
+        let bad = "//! What it is.\n\n    /// What's asked.\n    fn x() {}\n/// A part.\n///\n\
+                   /// # Errors\n/// What is wrong.\n///\n/// What follows.\n";
+        assert_eq!(opened_with_what(bad), [1, 3, 8, 10]);
+        let good = "//! # What is promised\n//! All of it.\n\n/// A part of it.\n/// What\n\
+                    /// Whatever it is.\n\n/// Whatever.\n// What follows is code.\nfn what() {}\n";
+        assert_eq!(opened_with_what(good), []);
     }
 
     #[test]

@@ -13,7 +13,7 @@ const ORDERS: [&str; 4] = [
     r#"{"order":"outcome","patient":1,"outcome":1}"#,
     r#"{"order":"outcome","patient":7,"outcome":1}"#,
 ];
-/// What must be in the answers, in this order.
+/// Texts that the answers must hold, in this order.
 const ANSWERS: [&str; 4] =
     [r#""done":"enrolled""#, "already enrolled", r#""done":"recorded""#, "no patient"];
 
@@ -28,7 +28,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// What it prints first, and the address in it.
+    /// Starts the server; also returns the first lines it prints, and the address in them.
     fn start(command: &mut Command) -> Result<(Self, String, String), String> {
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let mut server = Self(child.map_err(|error| format!("the server did not start: {error}"))?);

@@ -12,7 +12,7 @@ use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is said when neither way to a board is found.
+/// Message when neither way to a board is found.
 const NO_WAY: &str = "probe-rs is missing (cargo install probe-rs-tools, or https://probe.rs), and the \
     board's drive is not mounted; plug the board in (a Pico 2 with its button BOOTSEL held), or install \
     probe-rs";

@@ -242,6 +242,6 @@ impl Pass<'_> {
     }
 }
 
-/// What cargo-mutants exits with if a change was not noticed, or made a test hang.
+/// Exit codes of cargo-mutants: a change was not noticed, or made a test hang.
 const MISSED: i32 = 2;
 const TIMED_OUT: i32 = 3;

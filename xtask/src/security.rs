@@ -115,7 +115,7 @@ mod tests {
     const REAL: [&str; 2] =
         [include_str!("../../Cargo.lock"), include_str!("../../fuzz/Cargo.lock")];
 
-    /// What SECURITY.md says of unmaintained crates is what the lock files hold.
+    /// SECURITY.md's note on unmaintained crates agrees with the lock files.
     #[test]
     fn the_note_agrees_with_the_locks() {
         let noted = table(SECURITY).unwrap();

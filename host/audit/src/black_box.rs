@@ -55,7 +55,7 @@ const FARTHEST: i64 = 12;
 /// Two neighbouring trials, and what is made of the replies.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// What it is about.
+    /// Short description.
     pub about: &'static str,
     /// The plan.
     pub plan: Plan,
@@ -68,7 +68,7 @@ pub struct Experiment {
     pub category: fn(&Seen) -> usize,
 }
 
-/// What the adversary knows at the end of a run.
+/// Facts that the adversary knows at the end of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// E0, G0, E1, G1 of all patients but t, from their arms and outcomes.
@@ -243,7 +243,7 @@ impl Experiment {
         (0..runs).into_par_iter().try_fold(Vec::new, one).try_reduce(Vec::new, sum)
     }
 
-    /// What one device shows of one trial.
+    /// Runs one device through one trial and returns what it shows.
     fn run<G: Seeded>(&self, trial: usize, seed: u64, leak: Option<BlackBoxLeak>) -> Seen {
         let entropy = Repeatable::new(seed);
         let mut desk = Desk::<10, 8, Repeatable, G>::new(&self.plan, entropy, PAGES, leak)

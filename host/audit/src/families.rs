@@ -26,15 +26,15 @@ pub fn families(design: Design) -> Vec<Family> {
 /// Cases of one plan, all watched the same way.
 #[derive(Clone, Debug)]
 pub struct Family {
-    /// What is special about it.
+    /// Short description.
     pub about: &'static str,
     /// The plan.
     pub plan: Plan,
-    /// What is seen.
+    /// The view of the adversary.
     pub view: View,
     /// The trials.
     pub cases: Vec<Case>,
-    /// What the open patient may be.
+    /// Possible records of the open patient.
     pub records: Vec<Record>,
 }
 

@@ -3,7 +3,7 @@
 use super::loss::Loss;
 use equipoise::plan::{Design, Plan};
 
-/// What a design says about itself.
+/// Privacy claim of a design.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Claim {
     /// The privacy loss of one patient.
@@ -28,7 +28,7 @@ pub enum Method {
     Pairs,
 }
 
-/// What a finding says about the claim.
+/// Result of comparing a finding with the claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -49,14 +49,14 @@ pub struct Finding {
     pub method: Method,
     /// The trial, and what is seen of it.
     pub instance: String,
-    /// What the design claims, `None` for `conse`.
+    /// The claim of the design, `None` for `conse`.
     pub claimed: Option<Claim>,
     /// The smallest epsilon found at delta = 0 (a lower bound from the black box); JSON `null`
     /// where there is none.
     pub epsilon: f64,
     /// The least delta at the claimed epsilon (a lower bound from the black box).
     pub delta: f64,
-    /// What that means.
+    /// The verdict on the claim.
     pub verdict: Verdict,
 }
 

@@ -218,7 +218,7 @@ fn arms(patients: u32, chance: &mut impl Rng) -> Result<Vec<(usize, Arm)>, Trial
     Ok(arms)
 }
 
-/// What the attack knows of the kits given so far.
+/// Facts that the attack knows of the kits given so far.
 struct Ward {
     /// The largest number.
     size: u32,

@@ -54,7 +54,7 @@ pub fn fails(findings: &[Finding], asked: Option<Design>) -> bool {
     findings.iter().filter(relied_on).any(|f| f.verdict == Verdict::Exceeded)
 }
 
-/// What these methods find about one design, or about all.
+/// Findings of these methods about one design, or about all.
 #[must_use]
 pub fn findings_of(methods: Methods, only: Option<Design>) -> Vec<Finding> {
     let designs = Design::ALL.into_iter().filter(|design| only.is_none_or(|only| only == *design));

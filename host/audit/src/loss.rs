@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// Mass that is put down to tails left out and to rounding, never more.
 pub const ALLOWANCE: f64 = 1e-11;
 
-/// What was found about one family of trials that differ in one patient.
+/// Privacy loss found for one family of trials that differ in one patient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     /// The smallest epsilon for which delta is at most [`ALLOWANCE`]; infinite if there is none.
@@ -63,7 +63,7 @@ impl Laws {
         self.sights.values().map(|weights| &**weights)
     }
 
-    /// What the sights of a record sum to: 1 less the mass left out.
+    /// Sum of the weights of a record's sights: 1 less the mass left out.
     #[must_use]
     pub fn total(&self, record: usize) -> f64 {
         self.sights().map(|w| w[record]).sum()

@@ -51,7 +51,7 @@ pub fn table_rate(law: &Laplace) -> f64 {
 pub struct Draws {
     chi_squared: f64,
     degrees: f64,
-    /// The largest chi-squared of pairs of signs, 8 degrees of freedom.
+    /// Largest chi-squared over sign pairs (8 df).
     pairs: f64,
 }
 

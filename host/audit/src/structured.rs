@@ -22,8 +22,8 @@
 //! ([`Seen::Lengths`]), or only which second-half patients of each feature got which arm
 //! ([`Seen::LaterArms`]): after the T_j-th all get the same one, and the place of the last who got
 //! the other tells about T_j, as above. That is so where an arm was dropped, and also where both
-//! are left and the "any" arm of Algorithm 2 is a fixed one; [`equipoise::design::conse`] throws a coin
-//! there.
+//! are left and the "any" arm of Algorithm 2 is a fixed one; [`equipoise::design::conse`] throws a
+//! coin there.
 //!
 //! **[`moved_patient`]**: a mean over R_e/2 pulls moves by up to 2/R_e with one patient, two units
 //! of the noise's grid, whose rate is epsilon/2: a loss of epsilon a mean. A patient moved to
@@ -40,7 +40,7 @@ use super::enumerator::{lap_plus, laplace};
 use super::loss::{Loss, delta};
 use equipoise::design::conse::Epoch;
 
-/// What the adversary sees of a step of Algorithm 2.
+/// Results of a step of Algorithm 2 that the adversary sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// The drawn lengths T_j.
@@ -174,7 +174,7 @@ pub fn published_drops(epsilon: f64) -> f64 {
     thresholds.map(excess).fold(0.0, f64::max)
 }
 
-/// What an outcome adds to the cells E, F, G of its arm, and the sum uY of these amounts.
+/// Amounts that an outcome adds to the cells E, F, G of its arm, and their sum uY.
 pub(super) fn amounts(scale: u16, y: u16) -> ([i64; 3], f64) {
     let (whole, y) = (i64::from(scale), i64::from(y));
     let unit = if scale <= 100 { whole } else { 1 };

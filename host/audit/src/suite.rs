@@ -1,4 +1,5 @@
-//! What `equipoise audit` looks at besides the [families](super::families) of small trials.
+//! Instances that `equipoise audit` examines besides the [families](super::families) of small
+//! trials.
 
 use super::finding::{Finding, Method, published};
 use super::pairs;

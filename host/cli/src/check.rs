@@ -29,7 +29,7 @@ pub struct CheckArgs {
     /// Mean outcome (0 to 1) expected under arm 0, to warn if the trial is too small
     #[arg(long, value_name = "P", requires = "effect", value_parser = share)]
     baseline: Option<f64>,
-    /// What arm 1 is expected to add to it, or to take away
+    /// Mean outcome expected under arm 1 less that under arm 0
     #[arg(long, value_name = "D", requires = "baseline", allow_negative_numbers = true)]
     effect: Option<f64>,
 }

@@ -191,7 +191,7 @@ pub fn show(args: &ShowArgs) -> Result<(), CliError> {
 pub struct NoteArgs {
     /// Patient code, or `#` and the patient's number
     patient: PatientName,
-    /// What the note is about
+    /// Kind of note
     #[arg(long, default_value = "other", value_parser = note_kind())]
     kind: NoteKind,
     /// The note. Do not write an outcome here: notes stay readable in the log

@@ -156,7 +156,7 @@ pub fn close(args: &CloseArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What a close does, in words.
+/// Consequences of a close, in words.
 fn closing(status: &Status) -> String {
     let Status { patients, assigned, waiting, .. } = status;
     let mut text = format!(

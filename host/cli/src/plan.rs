@@ -32,7 +32,7 @@ pub struct PlannerArgs {
     /// Mean outcome (0 to 1) under arm 0
     #[arg(long, value_name = "P", value_parser = share)]
     baseline: f64,
-    /// What arm 1 adds to it, or takes away; the smallest that can be seen if not given
+    /// Mean outcome under arm 1 less that under arm 0; the smallest that can be seen if not given
     #[arg(long, value_name = "D", allow_hyphen_values = true, value_parser = effect)]
     effect: Option<f64>,
     /// Privacy loss of one patient, 1/1000..=20; the least that is enough if not given
@@ -77,8 +77,7 @@ pub struct PlannerArgs {
     /// Outcomes come this many patients late: D, or A..B
     #[arg(long, default_value = "0", value_parser = Delay::parse)]
     delay: Delay,
-    /// Outcomes come this long after the enrolment, as "14 days"; with --per-day instead of
-    /// --delay
+    /// Time from enrolment to outcome, e.g. "14 days"; needs --per-day, replaces --delay
     #[arg(long, value_name = "TIME", requires = "per_day", conflicts_with = "delay")]
     follow_up: Option<Due>,
     /// Patients enrolled a day
@@ -112,7 +111,7 @@ pub struct PlannerArgs {
     /// Names of the features, by commas; numbers if not given
     #[arg(long, value_delimiter = ',')]
     names: Vec<String>,
-    /// What is asked about a patient
+    /// Question about a patient's outcome
     #[arg(long, default_value = "Outcome good?")]
     question: String,
 }

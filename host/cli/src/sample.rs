@@ -10,7 +10,7 @@ use equipoise_study::sample::{Law, Sample, write};
 /// The greatest centre: any draw around it fits an `i64`.
 const GREATEST_CENTER: u64 = 1 << 62;
 
-/// What to draw, and how often.
+/// Draws to make: their law, its parameters and their number.
 #[derive(clap::Args, Debug)]
 pub struct SampleArgs {
     /// The law
@@ -55,7 +55,7 @@ fn whole(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// A centre for a law that has none, or an output that cannot be written. A reader that went away
-/// is no error.
+/// is not an error.
 pub fn sample(args: &SampleArgs) -> Result<(), CliError> {
     if args.law == Law::DiscreteLaplace && args.center.is_some() {
         return Err(CliError::usage(

@@ -127,7 +127,7 @@ pub fn simultaneous() -> impl TypedValueParser<Value = Simultaneous> {
     named([Simultaneous::Bonferroni, Simultaneous::Holm], Simultaneous::name)
 }
 
-/// What a note is about.
+/// Parser of the kind of a note.
 pub fn note_kind() -> impl TypedValueParser<Value = NoteKind> {
     words(&[
         ("deviation", NoteKind::Deviation, "The patient did not get what the arm says"),

@@ -28,13 +28,13 @@ use equipoise::terms::Arm;
 pub enum Over {
     /// The trade between regret and error.
     Alpha,
-    /// What privacy costs.
+    /// The cost of privacy.
     Epsilon,
-    /// What a rare feature costs.
+    /// The cost of a rare feature.
     Fmin,
 }
 
-/// What a picture shows.
+/// Content of a picture.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// The parameter along a curve.
@@ -63,7 +63,7 @@ fn ratios(list: &[(u32, u32)]) -> impl Iterator<Item = Ratio> {
 pub struct Planned {
     series: String,
     value: String,
-    /// What is to be simulated.
+    /// The scenario to simulate.
     pub scenario: Scenario,
 }
 
@@ -138,7 +138,7 @@ impl Request<'_> {
     }
 }
 
-/// What is to be simulated for a picture.
+/// Points of a picture, to be simulated.
 ///
 /// # Errors
 /// A value that is not allowed.

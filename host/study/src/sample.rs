@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use equipoise::chance::{Chance, DeviceSampler};
 use equipoise::noise::{Laplace, Rate};
 
-/// What to draw, and how often.
+/// Draws to make: their law, its parameters and their number.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     /// The law.

@@ -58,7 +58,7 @@ pub enum Kind {
     Qemu,
 }
 
-/// What a demonstration may be told.
+/// Settings of a demonstration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
     /// Patients of the trial; by default as in the trial file, fewer under QEMU.
@@ -204,7 +204,8 @@ fn conclude(
     Ok(())
 }
 
-/// What a blinded trial has to show: every kit was given once, and no arm is in the log.
+/// Checks that every kit was given once and that no arm is in the log; returns a line about it,
+/// empty in an open trial.
 fn kits(bedside: &Bedside) -> Result<String, Failure> {
     if bedside.trial().kits.is_none() {
         return Ok(String::new());

@@ -55,7 +55,7 @@ impl From<LinkError> for Failure {
     }
 }
 
-/// What a refusal means to the person at the bedside; `detail` is what the device added.
+/// Meaning of a refusal for the person at the bedside; `detail` comes from the device.
 #[must_use]
 pub fn in_words(word: Word, detail: &str) -> String {
     let meaning = match word {

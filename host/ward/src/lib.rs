@@ -1,4 +1,4 @@
-//! The ward's side of a trial: everything between a person or a script and the device's serial line.
+//! The ward's side of a trial: everything between a person or a script and the device's line.
 //!
 //! ```text
 //! screen, page -> worker (orders, news)

@@ -17,7 +17,8 @@
 //! # Which files
 //! * Log and head: these checks, for they say who is enrolled and with which arm. A log that is
 //!   opened for writing becomes readable by its owner alone.
-//! * Flash of a virtual device: these checks, and nobody else may read it ([`crate::virtual_board::flash_file`]).
+//! * Flash of a virtual device: these checks, and nobody else may read it
+//!   ([`crate::virtual_board::flash_file`]).
 //! * Custodian's key: nobody else may read or write the open file. It may be a link or a pipe, for
 //!   it is a secret, and nothing is decided by what it says.
 //! * Trial file: no check. It may be shared, linked and mailed: device and log hold its digest, and

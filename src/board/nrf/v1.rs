@@ -1,4 +1,4 @@
-//! What is particular to the micro:bit v1.
+//! Constants and pins of the micro:bit v1.
 
 use super::pins::Pin;
 use super::write;

@@ -1,4 +1,4 @@
-//! What is particular to the micro:bit v2.
+//! Constants and pins of the micro:bit v2.
 
 use super::pins::Pin;
 pub use nrf52833_pac as pac;

@@ -54,8 +54,8 @@ impl Board for Pico2 {
     const WORD_MICROSECONDS: u32 = flash::WORD_MICROSECONDS;
 }
 
-/// What the chip's boot program looks for in the first 4 KB of flash: an image for its Arm cores in
-/// the secure state, which starts with its vector table.
+/// Block that the chip's boot program looks for in the first 4 KB of flash: an image for its Arm
+/// cores in the secure state, which starts with its vector table.
 #[unsafe(link_section = ".start_block")]
 #[used]
 static IMAGE: [u32; 5] = [

@@ -9,7 +9,7 @@ use std::prelude::rust_2024::*;
 
 const NAME: TrialName = TrialName { id: TrialId([7; 8]), file: FileDigest([9; 8]) };
 
-/// What a device holds that has read these values from flash.
+/// State of a device that has read these values from flash.
 fn read_back(state: &DeviceState<3, 8>) -> DeviceState<3, 8> {
     let mut read = DeviceState::BLANK;
     let mut passes = 0;

@@ -177,7 +177,7 @@ impl Board {
         self.does(json!({"do": "store", "hex": hex}));
     }
 
-    /// What was observed.
+    /// Reads the observations.
     pub fn state(&mut self) -> State {
         let state = self.does(json!({"do": "state"}));
         State {
@@ -207,7 +207,7 @@ impl Board {
     }
 }
 
-/// What was observed since the board was made.
+/// Observations since the board was made.
 #[derive(Debug)]
 pub struct State {
     /// When the last byte sent to it had arrived.
@@ -218,11 +218,11 @@ pub struct State {
     pub operations: u64,
     /// Erases of each page of the journal.
     pub erases: Vec<u64>,
-    /// What the LEDs did since the last call, in the chip's own way.
+    /// LED events since the last call, in the chip's own form.
     pub lit: Vec<u64>,
     /// Causes of its resets: 0 power, 1 the pin, 2 the watchdog, 4 software, 8 a lock-up.
     pub resets: Vec<u64>,
-    /// What the specification forbids.
+    /// Violations of the specification.
     pub violations: Vec<String>,
 }
 

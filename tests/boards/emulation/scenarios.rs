@@ -1,4 +1,4 @@
-//! What every emulated board must do.
+//! Scenarios that every emulated board must pass.
 
 use super::Chip;
 use super::board::{Board, Cut, Firmware, State};
@@ -347,7 +347,7 @@ const PIN: u64 = 1;
 const WATCHDOG: u64 = 2;
 const SOFTWARE: u64 = 4;
 
-/// A reset by software that no fault handler asked for, as a debugger makes it, is no fault.
+/// A reset by software that no fault handler asked for, as a debugger makes it, is not a fault.
 pub fn software_reset(chip: &'static Chip) {
     let (mut board, known) = begun(chip, Firmware::Release, 14);
     board.reset_by_software();

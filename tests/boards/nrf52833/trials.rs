@@ -11,7 +11,7 @@ pub fn leds(picture: u32) -> Vec<u64> {
     (0..25_u32).filter(|led| picture >> led & 1 != 0).map(u64::from).collect()
 }
 
-/// What was lit in the next so many microseconds.
+/// LEDs lit in the next `time` microseconds.
 pub fn lit(board: &mut Board, time: u64) -> Vec<u64> {
     board.state();
     board.run(time);

@@ -2,7 +2,7 @@
 
 use crate::qemu::bedside::{Bedside, tag};
 
-/// What the terminal knows.
+/// Facts that the terminal knows.
 #[derive(Default)]
 pub struct Known {
     /// Patients whose arm came, and the last one's.

@@ -1,4 +1,4 @@
-//! What is logged.
+//! Content of the firmware's log.
 
 use crate::qemu::bedside::Bedside;
 use crate::qemu::emulator::Emulator;

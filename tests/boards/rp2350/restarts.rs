@@ -32,7 +32,7 @@ fn pin_and_power_are_reported() {
     restarted(&mut board, &known, "power");
 }
 
-/// A reset by software that no fault handler asked for is no fault.
+/// A reset by software that no fault handler asked for is not a fault.
 #[test]
 fn software_reset_without_mark_is_reset() {
     scenarios::software_reset(&CHIP);

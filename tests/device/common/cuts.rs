@@ -1,4 +1,4 @@
-//! What the tests of power cuts share: the ways to cut, and the count of what was lost.
+//! Ways to cut the power, and the count of what was lost, shared by the tests of power cuts.
 use std::io::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -84,7 +84,7 @@ fn every_plan_fits_a_line() {
     assert!(line.as_bytes().len() <= LINE_LIMIT + 1, "{}", line.as_bytes().len());
 }
 
-/// What is nearly a number, a row of hex digits or a greeting is none.
+/// A near miss of a number, a row of hex digits or a greeting is refused.
 #[test]
 fn near_misses_are_not_read() {
     assert_eq!(Micro::parse(b"-12.000345"), Some(Micro(-12_000_345)));

@@ -1,4 +1,4 @@
-//! What the journal refuses, and the sizes at which it begins to.
+//! Refusals of the journal, and the sizes at which they begin.
 
 use equipoise::journal::{Error, Journal, MAX_KEYS, MountError};
 use equipoise::testkit::strict_flash::{StrictFlash, Tear};

@@ -1,4 +1,4 @@
-//! What survives a repeat, a power cut and an error.
+//! State that survives a repeat, a power cut and an error.
 
 use super::*;
 

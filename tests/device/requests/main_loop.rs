@@ -1,4 +1,4 @@
-//! What the main loop of a board asks the device beside requests.
+//! Calls that the main loop of a board makes beside requests.
 
 use super::*;
 use equipoise::wire::ImageHash;
@@ -11,7 +11,7 @@ fn hello_names_the_image() {
     assert!(desk.ask("HELLO").ends_with(" image=abababababababab"), "{}", desk.ask("HELLO"));
 }
 
-/// What was in memory before power-up does not count, only what is on flash.
+/// Power-up takes the state from flash alone, whatever was in memory before.
 #[test]
 fn power_up_reads_everything_anew() {
     let mut desk = Desk::running(1, PLAN);

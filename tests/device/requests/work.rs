@@ -5,7 +5,7 @@ use super::*;
 
 // Looks and idle time.
 
-/// What is sent does not depend on how long the line was idle.
+/// Replies do not depend on how long the line was idle.
 #[test]
 fn idle_time_changes_no_reply() {
     let transcript = |rests: fn(u32) -> usize| {

@@ -49,14 +49,14 @@ fn one_by_one<const M: usize, const U: usize>(
     trial.outcome(patient, patients.outcome(arm).into(), chance)
 }
 
-/// What is dirty when these patients are dirty in turn: the last slot, and everything else that any
-/// of them was.
+/// Dirty parts in order: after several patients the last slot, and everything else that any of them
+/// changed.
 fn parts<const M: usize, const U: usize>(dirty: Dirty) -> Vec<Part> {
     Trial::<M, U>::parts().filter(|part| names(dirty, *part)).collect()
 }
 
-/// Plays a trial in blocks and one by one, with some patients who wait, and compares all there is
-/// after every block. The number of blocks.
+/// Plays a trial in blocks and one by one, with some patients who wait, and compares the whole
+/// state after every block. Returns the number of blocks.
 fn compare<const M: usize, const U: usize>(
     text: &str,
     seed: u64,

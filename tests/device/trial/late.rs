@@ -20,7 +20,7 @@ impl Ward {
         Xoshiro256PlusPlus::seed_from_u64(self.seed << 32 | u64::from(patient)).next_u64()
     }
 
-    /// What falls due on a day, in the order of the patients.
+    /// Outcomes that fall due on a day, in the order of the patients.
     fn due(&mut self, day: u32) -> Vec<(u32, Option<u16>)> {
         let due = self.waiting.iter().filter(|(on, ..)| *on == day).map(|(_, p, y)| (*p, *y));
         let mut due: Vec<_> = due.collect();
@@ -49,7 +49,7 @@ impl Late for Ward {
     }
 }
 
-/// What a trial came to: arms, and all ledgers after each look with the count of assigned patients.
+/// Course of a trial: arms, and all ledgers after each look with the count of assigned patients.
 type Story = (Vec<Arm>, Vec<(u8, Vec<Option<LedgerView>>)>, Vec<u8>, bool);
 
 /// Plays a trial day by day, with or without blocks.

@@ -20,7 +20,7 @@ echo \"$*\" >> \"$here/calls\"
 /// A folder with the fake, removed at the end.
 pub struct Fake {
     folder: PathBuf,
-    /// What the last command wrote.
+    /// Output of the last command.
     said: RefCell<String>,
 }
 
@@ -67,7 +67,7 @@ impl Fake {
         (output.status.success(), calls.lines().map(str::to_owned).collect())
     }
 
-    /// What the last command wrote.
+    /// Output of the last command.
     pub fn said(&self) -> String {
         self.said.borrow().clone()
     }

@@ -18,7 +18,7 @@ const DEVICE_CRATES: usize = 30;
 /// Most lines of a source file.
 const LINES: usize = 400;
 
-/// What cargo prints, called in the root of the workspace.
+/// Output of cargo, called in the root of the workspace.
 fn cargo(words: &[&str]) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let output = Command::new(env!("CARGO")).args(words).current_dir(root).output().unwrap();

@@ -27,9 +27,9 @@
 //! # Large trials
 //! A trial with looks before half has hundreds of patients and too many arms to walk. With
 //! [`Case::arms`] the arms of all patients but t are *given*: the walk follows one sequence of
-//! them, and the laws found are conditional on it. Were an arm likelier under one record than under
-//! another, its weight would show that. t's arm and the noise of all cells that t may have changed
-//! are walked as ever.
+//! them, and the laws found are conditional on it. If an arm were likelier under one record than
+//! under another, its weight would show that. t's arm and the noise of all cells that t may have
+//! changed are walked as ever.
 //!
 //! # How the walk goes
 //! All sights are walked as a tree, one request at a time. A node holds, for each record, every
@@ -62,7 +62,7 @@ pub type SmallDesk = Desk<3, 4>;
 /// Pages of its flash.
 const PAGES: usize = 16;
 
-/// What a patient brings.
+/// Feature and outcome of a patient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Patient {
     /// The feature.
@@ -71,7 +71,7 @@ pub struct Patient {
     pub outcome: Option<u16>,
 }
 
-/// What patient t may be.
+/// Possible record of patient t.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Feature and outcome.
@@ -130,16 +130,16 @@ pub enum Act {
     Close,
 }
 
-/// What is seen of one act.
+/// Text seen of one act.
 pub type Sight = String;
 
-/// What an act meets: the device, chance, and what has been seen of it so far.
+/// Surroundings of an act: the device, chance, and the sight so far.
 pub struct Stage<'a> {
     /// The device.
     pub desk: &'a mut SmallDesk,
     /// Everything random.
     pub chance: &'a mut Enumerator,
-    /// What is seen.
+    /// The sight so far.
     pub seen: &'a mut Sight,
 }
 

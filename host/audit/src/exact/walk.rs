@@ -45,7 +45,7 @@ impl States {
 
 /// A set of sights that leave the same beliefs: one belief a record.
 pub(super) type Node = Vec<Belief>;
-/// What makes two nodes one: states and rounded proportions.
+/// Key by which nodes are merged: states and rounded proportions.
 type NodeKey = Vec<Vec<(u32, u64)>>;
 
 /// All nodes after one more act. Once all acts to come are the same for all records, `told` takes

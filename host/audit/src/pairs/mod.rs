@@ -46,7 +46,7 @@ pub type PairLeak = Leak<FEATURES, WAITING>;
 /// A fault in the use of noise: the value used for a draw, from its number within its window.
 pub type PairFault = fn(usize, i64) -> i64;
 
-/// What t's outcome passed through in at least one of the two trials.
+/// Event that t's outcome met in at least one of the two trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
     /// It was read at a look before half.
@@ -189,7 +189,7 @@ impl Pair {
     }
 }
 
-/// What many pairs have shown.
+/// Result of many pairs.
 #[derive(Clone, Debug)]
 pub struct Survey {
     /// The worst loss.

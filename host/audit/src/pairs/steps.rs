@@ -214,7 +214,8 @@ impl<'a> Steps<'a> {
         same(first == second)
     }
 
-    /// What anybody may ask, now and then all of it.
+    /// Sends the requests that anybody may send: all of them after every fourth patient, else
+    /// `STATUS`.
     fn probe(&mut self, patient: u32) -> Result<(), Differs> {
         if !patient.is_multiple_of(4) {
             return self.ask("STATUS");
@@ -332,7 +333,7 @@ impl<'a> Steps<'a> {
         same(first == second)
     }
 
-    /// Takes note of what a look that reads these features does with t's outcome.
+    /// Records what happened to t's outcome at this look.
     fn note_read(&mut self, drawn: &[u8], count: u32, closing: bool) {
         let plan = &self.pair.plan;
         for side in [0, 1].into_iter().filter(|side| self.unread[*side]) {

@@ -234,7 +234,7 @@ fn ledger_loses_exactly_epsilon() {
 
 // ---- the command ----
 
-/// What the command runs for a design holds rows of every method that was asked for, and no other.
+/// The findings of a design hold rows of every method that was asked for, and no other.
 #[test]
 fn findings_hold_every_method_asked_for() {
     let found = |methods| {

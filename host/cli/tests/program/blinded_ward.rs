@@ -151,7 +151,7 @@ fn lists_are_private_and_verified() {
     assert_eq!(ward.run(&["kits", "verify", "k.csv", "--key-file", "other"]).code, 1);
 }
 
-/// What is wrong is named, and nothing is logged or begun.
+/// Mistakes are named, and nothing is logged or begun.
 #[test]
 fn mistakes_with_kits_are_named() {
     let ward = Ward::new();

@@ -90,7 +90,7 @@ fn named_files_exist() {
     assert!(checked > 10, "only {checked} paths were found");
 }
 
-/// What is wrong with a command, if anything.
+/// Fault of a command, if it has one.
 fn problem(words: &[String], seen: &mut BTreeSet<String>) -> Option<String> {
     let rest = &words[1..];
     let refused = |program: &str, arguments: &[String]| {
@@ -185,8 +185,8 @@ fn shown_commands_are_accepted() {
     assert!(seen.contains("equipoise") && seen.contains("cargo"));
 }
 
-/// No document and no example puts a device's line, or any file, into a folder that others can write
-/// to: another user could wait there in the device's place.
+/// No document and no example puts a device's line, or any file, into a folder that others can
+/// write to: another user could wait there in the device's place.
 #[test]
 fn shown_paths_are_not_open_to_others() {
     let examples = fs::read_dir(root().join("examples")).unwrap().map(|file| file.unwrap().path());

@@ -114,7 +114,7 @@ fn enrols_and_replaces_in_a_blinded_trial() {
     assert!(first != third && second != first && second != third);
 }
 
-/// `ERR syntax` after noise is no answer: the same line is sent again.
+/// `ERR syntax` after noise is not an answer: the same line is sent again.
 #[test]
 fn noise_is_no_answer() {
     let ward = Ward::new();

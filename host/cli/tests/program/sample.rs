@@ -13,7 +13,7 @@ fn sample(arguments: &str) -> Command {
     command
 }
 
-/// What is printed by a command that must succeed.
+/// Output of a command that must succeed.
 fn printed(arguments: &str) -> String {
     let output = sample(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments}: {output:?}");

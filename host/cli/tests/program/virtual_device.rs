@@ -24,7 +24,7 @@ const KILLS: u32 = 200;
 /// A running device; killed when dropped.
 struct Board {
     child: Child,
-    /// What it printed: the path of its line.
+    /// Path of its line, as it printed it.
     path: String,
 }
 

@@ -97,7 +97,7 @@ fn ask(line: &mut BufReader<UnixStream>, request: &str) -> String {
     reply.split('*').next().unwrap_or_default().to_string()
 }
 
-/// Everything that is no private flash is refused by name, at once, and left as it is.
+/// Everything that is not a private flash file is refused by name, at once, and left as it is.
 #[test]
 fn other_files_are_refused_by_name() {
     let place = tempfile::tempdir().unwrap();

@@ -24,7 +24,7 @@ use equipoise::plan::Plan;
 /// The two-sided level of all intervals together.
 pub(super) const LEVEL: f64 = 0.05;
 
-/// What the trial file says about several reports.
+/// Rule for several reports, from the trial file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Boundary {
     /// The kind.
@@ -150,7 +150,7 @@ pub struct AdjustedRow {
 /// Adjusted intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adjusted {
-    /// What they are valid for, in words.
+    /// Comparisons for which they are valid together, in words.
     pub method: String,
     /// One an estimate.
     pub rows: Vec<AdjustedRow>,

@@ -51,7 +51,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// What may be spent up to information fraction `t` of the two-sided level `level`.
+    /// Part of the two-sided level `level` that may be spent up to information fraction `t`.
     #[must_use]
     pub fn spent(self, level: f64, t: f64) -> f64 {
         if t >= 1.0 {

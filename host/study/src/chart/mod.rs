@@ -36,7 +36,7 @@ pub struct Point {
     pub label: Option<String>,
 }
 
-/// What a series is drawn as.
+/// Form in which a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// Markers joined by a line.
@@ -90,7 +90,7 @@ pub struct Axis {
 /// A picture.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// What it shows.
+    /// Subject of the chart.
     pub title: String,
     /// Under which circumstances.
     pub subtitle: String,

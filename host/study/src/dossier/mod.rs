@@ -22,7 +22,7 @@ pub struct Words {
     pub title: String,
     /// Names of the arms.
     pub arms: [String; 2],
-    /// What is asked about a patient.
+    /// Question about a patient's outcome.
     pub question: String,
     /// The board it runs on.
     pub board: String,
@@ -32,11 +32,11 @@ pub struct Words {
     pub trial_file: String,
 }
 
-/// What the page is made of.
+/// Content of the page.
 pub struct Dossier<'a> {
-    /// What was asked.
+    /// The question to the planner.
     pub question: &'a Question<'a>,
-    /// What was found.
+    /// The plan that was found.
     pub found: &'a Candidate,
     /// Beside the fixed trials.
     pub comparison: &'a Comparison,

@@ -1,4 +1,4 @@
-//! What is simulated for the page: a grid of scenarios, and power over patients and effect.
+//! Simulations for the page: a grid of scenarios, and power over patients and effect.
 
 use crate::chart::{Axis, Chart, Look, Point, Series};
 use crate::planner::compare::choices;

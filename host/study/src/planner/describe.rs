@@ -71,7 +71,7 @@ pub fn rows(question: &Question, patients: u32, yardstick: Yardstick) -> Vec<Row
     ]
 }
 
-/// What was found, in one line.
+/// The plan that was found, in one line.
 #[must_use]
 pub fn headline(question: &Question, found: &Candidate) -> String {
     let choice = &found.choice;
@@ -88,7 +88,7 @@ pub fn headline(question: &Question, found: &Candidate) -> String {
     format!("{}: {searched}, epsilon {}, alpha {}", choice.design, choice.epsilon, choice.alpha)
 }
 
-/// What power, coverage and width mean with a boundary.
+/// Meaning of power, coverage and width with a boundary.
 #[must_use]
 pub fn of_boundary(kind: Kind) -> String {
     format!(

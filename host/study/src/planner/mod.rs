@@ -1,4 +1,4 @@
-//! What a trial must be to reach what is wanted of it.
+//! Search for a trial that fulfils given wishes.
 //!
 //! A plan has four numbers that may be asked for (patients, effect, epsilon, alpha) and four wishes
 //! (power, width of the intervals, share of patients on the better arm, regret). This module finds
@@ -63,7 +63,7 @@ pub struct Choice {
     pub alpha: Ratio,
 }
 
-/// What is asked.
+/// Question to the planner.
 pub struct Question<'a> {
     /// Everything that is the same for all candidates; what is not searched is taken from its
     /// plan.
@@ -72,7 +72,7 @@ pub struct Question<'a> {
     pub baseline: f64,
     /// The numbers that are given.
     pub given: Given,
-    /// What is wanted.
+    /// The wishes.
     pub wish: Wish,
     /// Told the patients of a simulation before it begins, and those of each run as it ends.
     pub meter: &'a (dyn Meter + Sync),

@@ -25,7 +25,7 @@ pub enum Effort {
 pub struct Root {
     /// The place.
     pub at: f64,
-    /// What the score gains there a unit of the place.
+    /// Slope of the score there.
     pub slope: f64,
 }
 
@@ -39,7 +39,7 @@ const MIN_SLOPE: f64 = 0.05;
 /// it is below 0 everywhere.
 ///
 /// # Errors
-/// What `score` returns.
+/// Errors of `score`.
 pub fn solve<E>(
     range: [f64; 2],
     guess: f64,
@@ -84,7 +84,7 @@ pub fn solve<E>(
 /// The first place of a list in which `good` finds something, if it does in all later ones too.
 ///
 /// # Errors
-/// What `good` returns.
+/// Errors of `good`.
 pub fn first_good<T, G, E>(
     list: &[T],
     mut good: impl FnMut(&T) -> Result<Option<G>, E>,

@@ -130,7 +130,7 @@ fn wide_intervals_are_refused() {
     assert!(why.contains("1.010 wide") && why.contains("Enough for a power of 80.0 %"), "{why}");
 }
 
-/// What is advised depends on the patients on the worse arm, and on whether the design adapted.
+/// The advice depends on the patients on the worse arm, and on whether the design adapted.
 #[test]
 fn advice_weighs_patients_on_the_worse_arm() {
     let question = question("features=1 patients=300 epsilon=1", given(None, QUARTER), NOTHING);

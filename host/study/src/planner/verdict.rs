@@ -1,4 +1,4 @@
-//! What is refused, and whether adaptation pays.
+//! Verdict on a plan: whether it is refused, and whether adaptation pays.
 //!
 //! * A plan is refused if the mean interval is wider than twice the effect: an interval around the
 //!   planned effect then holds 0, and the trial is more likely to miss it than to see it.

@@ -1,4 +1,4 @@
-//! What is wanted of a plan, and how far a simulated trial is from it.
+//! Wishes for a plan, and the distance of a simulated trial from them.
 
 use super::FINE;
 use crate::normal::{density, probit};
@@ -13,7 +13,7 @@ pub enum Target {
     Overall,
 }
 
-/// What is wanted of a plan.
+/// Wishes for a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wish {
     /// Share of intervals that exclude 0, at least.

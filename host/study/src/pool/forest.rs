@@ -47,7 +47,7 @@ fn reach(effects: &[Combined]) -> f64 {
     ((widest * 10.0).ceil() / 10.0).clamp(0.1, 1.0)
 }
 
-/// What stands below the sites of an effect.
+/// Line on heterogeneity below the sites of an effect.
 fn heterogeneity(effect: &Combined) -> String {
     effect.q.map_or("one site: no heterogeneity to speak of".into(), |[q, p]| {
         let (freedom, i2) = (effect.parts.len() - 1, 100.0 * effect.i2);

@@ -46,7 +46,7 @@ pub struct Pooled {
     pub ends: [f64; 2],
 }
 
-/// What the sites say together about one effect.
+/// Pooled result of the sites for one effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combined {
     /// The feature's name, or `overall`.

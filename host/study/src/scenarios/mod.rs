@@ -84,7 +84,7 @@ pub struct Cell {
     pub name: String,
     /// Its effect.
     pub effect: Effect,
-    /// What is simulated.
+    /// The simulated scenario.
     pub scenario: Scenario,
 }
 

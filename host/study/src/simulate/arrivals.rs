@@ -72,7 +72,7 @@ impl Arrivals {
     /// Reads the words of a file.
     ///
     /// # Errors
-    /// The first word that is no feature number.
+    /// The first word that is not a feature number.
     pub fn trace(text: &str) -> Result<Self, SimulateError> {
         let feature = |word: &str| {
             word.parse::<u8>()

@@ -77,7 +77,7 @@ impl fmt::Display for Comparator {
     }
 }
 
-/// What a comparator knows of a feature.
+/// A comparator's knowledge of a feature.
 #[derive(Clone, Copy, Debug, Default)]
 struct Feature {
     sums: [u64; 2],

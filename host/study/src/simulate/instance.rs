@@ -117,7 +117,7 @@ pub(super) struct Outcomes {
     scale: u16,
     /// p of each feature under each arm, in units of 2^-32.
     rates: Vec<[u64; 2]>,
-    /// What the rates gain a patient, in units of 2^-64.
+    /// Gain of the rates with each patient, in units of 2^-64.
     slope: i128,
 }
 

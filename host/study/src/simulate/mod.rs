@@ -94,7 +94,7 @@ impl From<PlanError> for SimulateError {
     }
 }
 
-/// What a boundary asks for.
+/// Requirement of a boundary.
 const NEEDS_REPORTS: &str = "with interim or uniform and reports=1..=8";
 
 /// Who chooses the arms.
@@ -164,7 +164,7 @@ pub struct Scenario {
     pub policy: Policy,
     /// Intervals valid at all planned reports together; comparators have none but the last.
     pub boundary: Option<Kind>,
-    /// What the patients do.
+    /// The simulated patients.
     pub world: World,
     /// Trials to run.
     pub runs: u32,

@@ -111,7 +111,7 @@ impl Setup {
 /// The result of one design.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// What was run.
+    /// The setup that was run.
     pub setup: Setup,
     /// The figures.
     pub summary: Summary,
@@ -156,7 +156,7 @@ impl Shard {
     /// Reads a file back.
     ///
     /// # Errors
-    /// Text that is no part of a simulation.
+    /// Text that is not a part of a simulation.
     pub fn from_json(path: &str, text: &str) -> Result<Self, SimulateError> {
         let failed = |reason: String| SimulateError::File(path.into(), reason);
         let mut shard: Self =

@@ -23,7 +23,7 @@ pub(super) const REGRET: f64 = (1u64 << 20) as f64;
 /// One unit of an error, a squared error or a width.
 pub(super) const ERROR: f64 = (1u64 << 44) as f64;
 
-/// What happened to one feature in one run.
+/// Results of one feature in one run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FeatureRun {
     /// Patients per arm.
@@ -35,7 +35,7 @@ pub struct FeatureRun {
     pub dropped: Option<Arm>,
 }
 
-/// What happened in one run.
+/// Results of one run.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Every feature.
@@ -172,7 +172,7 @@ pub struct Sums {
     pub(super) moments: [i128; MOMENTS],
     /// Runs in which an arm was dropped, or a feature settled before half.
     pub drops: u64,
-    /// Patients to the first drop, in those.
+    /// Total patients before the first drop, over the runs in `drops`.
     pub first_drop: u64,
 }
 

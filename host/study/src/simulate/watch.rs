@@ -1,9 +1,9 @@
-//! What a run is watched for: patients of each arm, and the first drop.
+//! Observation of a run: patients of each arm, and the first drop.
 
 use super::harness::Player;
 use equipoise::terms::MAX_FEATURES;
 
-/// What a run is watched for.
+/// Observation of a run.
 pub(super) struct Watch {
     pub patients: [[u32; 2]; MAX_FEATURES as usize],
     looks: u8,

@@ -199,7 +199,7 @@ impl Bedside {
         self.register.opened().is_some_and(|opened| opened.trial.is_none())
     }
 
-    /// What a person is asked before an old log is tied to the device.
+    /// Question to a person before an old log is tied to the device.
     ///
     /// # Errors
     /// No device, or another trial.

@@ -1,7 +1,7 @@
-//! What views and the thread at the device say to each other.
+//! Messages between views and the device thread.
 //!
-//! A view (the screen, the page in the browser) gives an [`Order`] under its [`Ticket`]. What comes
-//! back is [`News`]: for everybody, or the answer for one ticket.
+//! A view (the screen, the page in the browser) gives an [`Order`] under its [`Ticket`]. The thread
+//! answers with [`News`]: for everybody, or for one ticket.
 
 use crate::bedside::Recorded;
 use crate::line::client::Report;
@@ -31,7 +31,7 @@ pub const SCREEN: Ticket = 0;
 pub struct Given {
     /// Who is told the answer.
     pub ticket: Ticket,
-    /// What is wanted.
+    /// The order.
     pub order: Order,
 }
 
@@ -40,11 +40,11 @@ pub struct Given {
 pub struct Told {
     /// The ticket of the order that it answers; none if it is for everybody.
     pub ticket: Option<Ticket>,
-    /// What is told.
+    /// The news.
     pub news: News,
 }
 
-/// What the log knows of a patient with an arm.
+/// Log record of a patient with an arm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Code, number, kind, arm, time and operator.
@@ -55,7 +55,7 @@ pub struct Record {
     pub notes: Vec<Note>,
 }
 
-/// What a person wants done.
+/// Order of a person at a view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
     /// An arm for a patient.
@@ -86,9 +86,9 @@ pub enum Order {
     Note {
         /// The patient's number.
         number: u32,
-        /// What it is about.
+        /// Kind of note.
         kind: NoteKind,
-        /// What it says.
+        /// Text of the note.
         text: String,
     },
     /// The arm of a patient who was enrolled before.
@@ -114,7 +114,7 @@ pub enum Order {
     },
 }
 
-/// What the thread at the device reports.
+/// News from the device thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
     /// The device answers, on this port.

@@ -50,7 +50,7 @@ pub enum AskError {
     Refused {
         /// Its word.
         word: Word,
-        /// What it added.
+        /// Its detail.
         detail: String,
         /// Whether only one copy of the request was sent.
         certain: bool,
@@ -68,7 +68,7 @@ impl From<LinkError> for AskError {
 pub struct Hello {
     /// Version of the device's program.
     pub version: String,
-    /// What it is doing.
+    /// Its state.
     pub state: State,
     /// The version on flash, if the state is `foreign`.
     pub stored: Option<Stored>,

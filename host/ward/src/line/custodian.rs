@@ -1,4 +1,4 @@
-//! What the custodian does: give a device its key and plan, close the trial, wipe the device.
+//! Custodian commands: give a device its key and plan, close the trial, wipe the device.
 //!
 //! **Proof.** Each command carries a proof of the key, made for a fresh nonce, for the trial that
 //! the device named in its `HELLO`, and for the very words of the command.
@@ -27,7 +27,7 @@ const TRIES: u32 = 4;
 pub struct Begun {
     /// Its id.
     pub trial: TrialId,
-    /// What the device claims of its privacy.
+    /// Privacy claim of the device.
     pub claim: Claim,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Open {
     framer: Framer,
     patience: Duration,
     unread: Vec<u8>,
-    /// What was received before the device answered, to describe another device on the port.
+    /// Bytes received before the device answered, to describe another device on the port.
     heard: Vec<u8>,
     /// A late answer to an earlier request may still come.
     pub stale: bool,

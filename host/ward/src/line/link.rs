@@ -199,7 +199,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Link>, LinkError> {
         return Err(LinkError::Owner(name, owner));
     }
     os::lock_port(&port).map_err(opening)?;
-    // What was received before this terminal came is no answer to it.
+    // Bytes received before this terminal came are not an answer to it.
     port.discard_buffers().map_err(opening)?;
     Ok(Box::new(port))
 }

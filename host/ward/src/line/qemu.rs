@@ -27,7 +27,7 @@ pub fn socket(folder: &Path, name: &str) -> String {
     format!("socket,id={name},path={},server=on,wait=off", folder.join(name).display())
 }
 
-/// What to tell when QEMU did not start.
+/// Error message for a QEMU that did not start.
 #[must_use]
 pub fn not_started(error: &std::io::Error) -> String {
     format!("{PROGRAM} did not start ({error}): cargo xtask setup")

@@ -1,4 +1,4 @@
-//! What differs between operating systems, each part once for unix and once for Windows.
+//! Code that differs between operating systems, each part once for unix and once for Windows.
 //!
 //! | | unix | Windows |
 //! |---|---|---|

@@ -243,7 +243,8 @@ fn peer_elsewhere(stream: &LocalStream) -> io::Result<u32> {
 /// The user whom an open serial port belongs to, if it is neither this user nor root.
 ///
 /// # Errors
-/// It is no character device, so no serial port: a file system of another user can imitate one.
+/// It is not a character device, so not a serial port: a file system of another user can imitate
+/// one.
 pub fn other_owner(port: &SerialPort) -> io::Result<Option<u32>> {
     let found = File::from(port.as_fd().try_clone_to_owned()?).metadata()?;
     if !found.file_type().is_char_device() {

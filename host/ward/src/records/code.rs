@@ -1,8 +1,8 @@
 //! Patient codes: what the ward calls a patient.
 //!
-//! A code has 1 to 24 ASCII letters, digits, `-`, `_`, `.` or `/`. Two codes that look alike are the
-//! same patient's: those that differ only in case, in blanks around them or in the shape of their
-//! letters ([`crate::records::alike`]). Logs of earlier versions hold codes of any script, so
+//! A code has 1 to 24 ASCII letters, digits, `-`, `_`, `.` or `/`. Two codes that look alike are
+//! the same patient's: those that differ only in case, in blanks around them or in the shape of
+//! their letters ([`crate::records::alike`]). Logs of earlier versions hold codes of any script, so
 //! all codes are compared in that way, whatever a new one may be.
 //!
 //! A trial file may change the rule for new codes ([`CodeRule`]), also while its trial runs: no key
@@ -43,7 +43,7 @@ impl CodeRule {
     /// A rule.
     ///
     /// # Errors
-    /// The pattern is no regular expression.
+    /// The pattern is not a regular expression.
     pub fn new(pattern: Option<String>, check: Option<CheckDigit>) -> Result<Self, String> {
         if let Some(pattern) = &pattern {
             compiled(pattern).map_err(|error| {

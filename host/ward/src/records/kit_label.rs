@@ -1,5 +1,5 @@
-//! What is written on a kit of a blinded trial: a prefix, the kit's number with leading zeros, and
-//! a check digit.
+//! Label of a kit in a blinded trial: a prefix, the kit's number with leading zeros, and a check
+//! digit.
 //!
 //! | key of `[kits]` | meaning | allowed | if absent |
 //! |---|---|---|---|

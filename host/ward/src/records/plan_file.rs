@@ -13,7 +13,7 @@ pub struct Words {
     pub arms: Vec<String>,
     /// Names of the features; numbers if there are none.
     pub features: Vec<String>,
-    /// What is asked about a patient.
+    /// Question about a patient's outcome.
     pub question: String,
     /// Lines that follow the table of the plan.
     pub more: String,

@@ -13,7 +13,7 @@ use crate::records::alike::folded;
 use crate::records::log::{Entry, Event, NoteKind};
 use equipoise::terms::Arm;
 
-/// What a patient was given.
+/// Treatment given to a patient.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Treatment {
     /// An arm.
@@ -65,7 +65,7 @@ pub struct Patient {
     pub number: u32,
     /// Kind of patient.
     pub feature: u8,
-    /// What the device gave.
+    /// The treatment that the device gave.
     pub given: Treatment,
     /// When the device gave it.
     pub since: Timestamp,
@@ -80,9 +80,9 @@ pub struct Note {
     pub time: String,
     /// Who wrote it.
     pub operator: String,
-    /// What it is about.
+    /// Kind of note.
     pub kind: NoteKind,
-    /// What it says.
+    /// Text of the note.
     pub text: String,
 }
 
@@ -121,7 +121,7 @@ pub struct Opened {
     pub file: Option<String>,
 }
 
-/// What the log says about the patients.
+/// State of all patients according to the log.
 #[derive(Clone, Debug, Default)]
 pub struct Register {
     opened: Option<Opened>,

@@ -43,7 +43,7 @@ use equipoise_study::boundaries::adjusted::{
 
 /// Confidence level of every interval.
 pub const LEVEL: f64 = 0.95;
-/// What every report for people says of a row with [`Estimate::is_worthless`].
+/// Remark in every report for people on a row with [`Estimate::is_worthless`].
 pub const SAYS_NOTHING: &str = "the estimate says nothing";
 
 /// How a report is written.
@@ -89,7 +89,7 @@ impl Estimate {
     }
 }
 
-/// What a report says.
+/// Content of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effects {
     /// The trial's id.

@@ -39,7 +39,7 @@ pub struct Site {
     raw: Raw,
 }
 
-/// What was found out about the MACs.
+/// Result of the check of the MACs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Macs {
     /// There was no key.
@@ -59,7 +59,7 @@ impl Site {
     /// Reads a file; `name` is the site's.
     ///
     /// # Errors
-    /// Text that is no such report.
+    /// Text that is not such a report.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         let raw = serde_json::from_str(text).map_err(|error| {
             format!("{name}: no report of `equipoise report --format json`: {error}")
@@ -101,7 +101,7 @@ impl Site {
 /// Checks that the reports belong together.
 ///
 /// # Errors
-/// What does not fit, by the names of the files.
+/// The first mismatch, with the names of the files.
 pub fn check(sites: &[Site], keys: &[KeyFile]) -> Result<Macs, String> {
     let Some(first) = sites.first() else { return Err("no reports".into()) };
     for (place, site) in sites.iter().enumerate() {

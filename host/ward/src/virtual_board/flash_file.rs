@@ -114,7 +114,7 @@ impl FlashFile {
     /// Whether the open file is still the one under its name, whole and private.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The first check that failed.
     pub fn check(&self) -> io::Result<()> {
         let opened =
             own_file::still_named(&self.file, &self.path).map_err(|reason| wrong(&reason))?;

@@ -109,7 +109,7 @@ impl Flash {
     /// The flash in a file, which is made if there is none.
     ///
     /// # Errors
-    /// The file cannot be used, is in use, or is no flash.
+    /// The file cannot be used, is in use, or is not a flash file.
     pub fn in_file(path: &Path, pages: usize) -> Result<Self, FileError> {
         let refused = |reason: String| FileError::Refused(path.to_path_buf(), reason);
         let file = FlashFile::open(path, (pages * PAGE) as u64)?;
@@ -133,7 +133,7 @@ impl Flash {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the flash holds.
+    /// Content of the flash.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         self.image().cells.clone()
@@ -263,7 +263,7 @@ impl<const M: usize, const U: usize> VirtualBoard<M, U> {
         *self = Self::boot(self.flash.clone(), self.seed.map(|seed| seed.wrapping_add(1)));
     }
 
-    /// What the device is doing.
+    /// State of the device.
     #[must_use]
     pub fn state(&self) -> State {
         self.device.state()

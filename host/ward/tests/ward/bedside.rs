@@ -30,7 +30,7 @@ use equipoise_ward::records::log::{Event, NoteKind};
 use equipoise_ward::records::register::Treatment;
 use equipoise_ward::records::trial_file::TrialFile;
 
-/// What happens to one request line and its reply.
+/// Fate of one request line and its reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Fine,

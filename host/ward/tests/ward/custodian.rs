@@ -16,7 +16,7 @@ use equipoise_ward::virtual_board::{Flash, PAGES, VirtualBoard};
 
 const FILE: FileDigest = FileDigest([7; 8]);
 
-/// What becomes of one request.
+/// Fate of one request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Fine,

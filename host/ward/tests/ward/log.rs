@@ -349,7 +349,7 @@ fn no_descriptor_is_needed_to_append() {
     assert!(fs::File::open("/dev/null").is_err());
 }
 
-/// Whenever the terminal is killed, and whoever reads meanwhile, log and head are whole.
+/// Log and head are whole whenever the terminal is killed, also while others read them.
 #[test]
 fn log_and_head_survive_every_kill() {
     if let Some(path) = std::env::var_os(CHILD).map(PathBuf::from) {

@@ -1,4 +1,4 @@
-//! What the text names, in its order.
+//! Formulas of the text, in its order.
 
 use super::{Feature, Kind, Look, Settled, Transcription};
 

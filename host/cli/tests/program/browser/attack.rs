@@ -1,4 +1,4 @@
-//! What others wrote is shown, not run.
+//! Text that others wrote is shown, not run.
 
 use crate::browser::driver::Browser;
 use crate::browser::views::{SMALL, enrol};

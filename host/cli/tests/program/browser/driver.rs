@@ -336,12 +336,12 @@ impl Browser {
         );
     }
 
-    /// What the window shows as a picture, if the variable `EQUIPOISE_SCREENSHOTS` names a folder.
+    /// Takes a picture of the window, if the variable `EQUIPOISE_SCREENSHOTS` names a folder.
     pub fn picture(&self, name: &str) {
         self.capture(name, &json!({}));
     }
 
-    /// The whole page as a picture, as [`Browser::picture`].
+    /// Takes a picture of the whole page, as [`Browser::picture`].
     pub fn whole_picture(&self, name: &str) {
         let size = "const page = document.documentElement; \
              return { x: 0, y: 0, scale: 1, width: page.clientWidth, height: page.scrollHeight }";
@@ -356,7 +356,7 @@ impl Browser {
         std::fs::write(std::path::Path::new(&folder).join(format!("{name}.png")), bytes).unwrap();
     }
 
-    /// What the browser wrote to its console since the last time.
+    /// Lines that the browser wrote to its console since the last call.
     pub fn console(&self) -> Vec<String> {
         let lines = self.request("POST", "/se/log", &json!({ "type": "browser" }));
         let line = |line: &Value| line["message"].as_str().unwrap_or_default().to_owned();

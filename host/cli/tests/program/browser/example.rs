@@ -97,7 +97,7 @@ impl Bench {
         text.split(&start).nth(1).unwrap().lines().next().unwrap().to_owned()
     }
 
-    /// What is kept for a request without an answer.
+    /// The stored request that has no answer yet.
     fn pending(&self) -> Value {
         self.browser.run("return localStorage.getItem('equipoise.pending')", &[])
     }

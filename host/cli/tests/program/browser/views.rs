@@ -1,4 +1,4 @@
-//! What every scene needs: the log, an examined view, an enrolment.
+//! Steps shared by all scenes: the log, an examined view, an enrolment.
 
 use crate::browser::driver::Browser;
 use crate::common::ward::Ward;
@@ -49,7 +49,7 @@ pub fn examine(browser: &Browser, view: &str) {
     }
 }
 
-/// What is on paper now.
+/// Text of the page as it is printed; takes a picture of it.
 pub fn on_paper(browser: &Browser, name: &str) -> String {
     browser.media("light", "print");
     let text = browser.text();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use equipoise_ward::line::link;
 use equipoise_ward::line::link::Link;
 
-/// What happens to the requests that begin with a word.
+/// Fate of the requests that begin with a word.
 #[derive(Clone)]
 pub enum Fate {
     /// They reach the device; from then on nobody hears what it says.
@@ -87,7 +87,7 @@ impl Relay {
 }
 
 impl State {
-    /// What the terminal hears at once, if the request is not for the device.
+    /// Immediate answer to the terminal, if the request is not for the device.
     fn answer(&mut self, request: &[u8]) -> Option<Vec<u8>> {
         match self.fate.clone().filter(|fate| fate.meets(request))? {
             Fate::Lose(_) => None,

@@ -19,7 +19,7 @@ pub fn equipoise(args: &[&str]) -> (Option<i32>, String, String) {
 
 /// Arms of the blinded trial.
 pub const ARMS: [&str; 2] = ["Placebo", "Verumin"];
-/// What makes the example trial a blinded one of 40 patients with 50 kits an arm.
+/// Edits that turn the example trial into a blinded one of 40 patients with 50 kits an arm.
 pub const BLINDED: [(&str, &str); 4] = [
     ("title = ", "blinded = true\ntitle = "),
     ("\"Usual care\", \"Early walking\"", "\"Placebo\", \"Verumin\""),
@@ -48,7 +48,7 @@ pub struct Ward {
     folder: tempfile::TempDir,
 }
 
-/// What a command did.
+/// Result of a command.
 #[derive(Debug)]
 pub struct Done {
     pub code: i32,

@@ -40,7 +40,7 @@ fn device_keeps_to_its_trial_file() {
         }
     }
     assert_eq!(json(&ward.good(&["status", "--json"]))["assigned"], 0);
-    // A comment is no change of meaning.
+    // A comment does not change the meaning.
     std::fs::write(ward.file("other.toml"), format!("# a note\n{text}")).unwrap();
     ward.good(&["assign", "P-1", "0", "--trial", "other.toml"]);
 }
@@ -261,8 +261,8 @@ fn codes_of_an_old_log_are_found() {
     assert_eq!(json(&added)["patient"], 4);
 }
 
-/// A trial does not begin with kinds, arms or outcomes that look alike: whoever reads or types one
-/// could mean the other. A trial that runs goes on.
+/// A trial does not begin with kinds, arms or outcomes that look alike, because a person could mean
+/// the other one. A trial that runs goes on.
 #[test]
 fn alike_names_begin_no_trial() {
     let ward = Ward::new();

@@ -1,4 +1,4 @@
-//! What is ordered happens once.
+//! An order is carried out once.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What the page may ask for, and how it is checked.
+//! Orders from the page, and their checks.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -69,7 +69,7 @@ enum Ask {
     Drop(Code),
 }
 
-/// Carries out an order and gives its answer; `None` if the body is no order.
+/// Carries out an order and gives its answer; `None` if the body is not an order.
 pub async fn answer(hub: &Hub, body: &[u8]) -> Option<String> {
     let Posted { form, ask } = serde_json::from_slice(body).ok()?;
     let is_name = form.len() == NAME_DIGITS && form.bytes().all(|b| b.is_ascii_hexdigit());

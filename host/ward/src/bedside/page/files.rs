@@ -7,7 +7,7 @@ pub struct File {
     pub name: &'static str,
     /// Its media type.
     pub kind: &'static str,
-    /// What it holds.
+    /// Its contents.
     pub text: &'static str,
 }
 

@@ -31,7 +31,7 @@ const SECRET: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal(pub StatusCode, pub &'static str);
 
-/// What an admitted request asks for.
+/// Kind of an admitted request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
     /// The printed address: the browser gets its cookie.

@@ -26,7 +26,8 @@ impl Drop for Link {
 /// Writes the file and gives it to the browser.
 ///
 /// # Errors
-/// The file cannot be written. A browser that does not start is no error: the address is printed.
+/// The file cannot be written. A browser that does not start is not an error: the address is
+/// printed.
 pub fn open(address: &str) -> Result<Link, Failure> {
     let folder = place::data()?;
     std::fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))?;

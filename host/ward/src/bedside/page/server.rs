@@ -44,7 +44,7 @@ const HEADERS: [(&str, &str); 7] = [
     ("x-frame-options", "DENY"),
 ];
 
-/// What is served, and to whom.
+/// The served site: its guard, its hub and the link that leads to it.
 pub struct Site {
     guard: Guard,
     hub: Arc<Hub>,

@@ -1,4 +1,4 @@
-//! What every page knows: a fold over the news, and its form in JSON.
+//! State shown by every page: a fold over the news, and its form in JSON.
 
 use equipoise::terms::Arm;
 
@@ -59,7 +59,7 @@ impl State {
         &self.waiting
     }
 
-    /// What a piece of news changes.
+    /// Updates the state from a piece of news.
     pub fn news(&mut self, told: &Told) {
         match &told.news {
             News::Connected(port) => {
@@ -214,7 +214,7 @@ fn progress(status: &Status) -> Value {
     })
 }
 
-/// What a page shows of a patient.
+/// The form of a patient on the page, in JSON.
 fn patient(trial: &TrialFile, patient: &Patient) -> Value {
     json!({
         "code": patient.code, "number": patient.number, "kind": trial.feature_name(patient.feature),
@@ -224,8 +224,8 @@ fn patient(trial: &TrialFile, patient: &Patient) -> Value {
     })
 }
 
-/// What a patient gets, as the page shows it: `sign` chooses colour and shape, and is 2 for every
-/// kit of a blinded trial. The only place where the page learns of an arm.
+/// The treatment of a patient as the page shows it: `sign` chooses colour and shape, and is 2 for
+/// every kit of a blinded trial. The only place where the page learns of an arm.
 fn arm(trial: &TrialFile, patient: &Patient) -> Value {
     let sign = patient.given.arm().map_or(KIT_SIGN, Arm::index);
     json!({ "name": trial.given_name(&patient.given), "sign": sign })

@@ -22,7 +22,7 @@ impl Choice {
         Self { cursor: Some(place), typed: String::new() }
     }
 
-    /// What a key does to a choice among `length`.
+    /// Returns the choice after a key, among `length` items.
     #[must_use]
     pub fn key(mut self, key: KeyCode, length: usize) -> Self {
         match key {

@@ -37,7 +37,7 @@ use crate::records::register::Patient;
 use crate::records::trial_file::TrialFile;
 use equipoise::wire::Status;
 
-/// What the middle of the screen shows.
+/// Scene in the middle of the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scene {
     /// Patients waiting for their outcome.
@@ -67,7 +67,7 @@ pub enum Scene {
     },
     /// The device has been asked.
     Asking {
-        /// What it was asked for, in words.
+        /// The request, in words.
         what: String,
         /// Whether it is an enrolment, which goes on without this screen.
         enrolment: bool,
@@ -113,7 +113,7 @@ pub enum Scene {
     Note {
         /// The patient.
         patient: Patient,
-        /// What it is about.
+        /// Kind of note.
         kind: NoteKind,
         /// The text typed so far.
         text: String,
@@ -128,7 +128,7 @@ pub enum Scene {
         /// The text typed so far.
         text: String,
     },
-    /// What the keys do.
+    /// The list of keys.
     Help,
 }
 
@@ -149,7 +149,7 @@ pub struct Model {
     pub search: String,
     /// Whether keys change the search.
     pub searching: bool,
-    /// What the middle shows.
+    /// The scene in the middle.
     pub scene: Scene,
     /// Who works at the terminal.
     pub operator: String,

@@ -1,11 +1,11 @@
-//! What news does to the model.
+//! Updates of the model from news.
 
 use super::{Connection, Model, News, Scene};
 use crate::bedside::Recorded;
 use crate::bedside::orders::Record;
 
 impl Model {
-    /// What a piece of news changes.
+    /// Updates the model from a piece of news.
     pub fn news(&mut self, news: News) {
         match news {
             News::Connected(port) => {
@@ -69,7 +69,7 @@ impl Model {
         }
     }
 
-    /// What was done for another view, in a line; the scene stays as it is.
+    /// Reports in one line what was done for another view; the scene stays as it is.
     pub fn news_of_others(&mut self, news: News) {
         let what = match news {
             News::Enrolled(patient) => {

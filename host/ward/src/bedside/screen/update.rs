@@ -1,4 +1,4 @@
-//! What keys do to the model.
+//! Updates of the model from keys.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -12,7 +12,7 @@ use crate::records::register::Patient;
 use crate::records::text::is_plain;
 
 impl Model {
-    /// What a key does.
+    /// Updates the model from a key; returns the order that the key gives, if any.
     pub fn key(&mut self, key: KeyEvent) -> Option<Order> {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             self.quit |= key.code == KeyCode::Char('c');

@@ -35,7 +35,7 @@ impl Head {
     }
 }
 
-/// What is wrong with a log.
+/// Fault found in a log.
 #[derive(Debug)]
 pub enum LogError {
     /// The chain breaks at this line: it was changed, or a line before it was dropped or moved.

@@ -1,8 +1,8 @@
-//! What a line of the log says.
+//! Content of a log line.
 
 use serde::{Deserialize, Serialize};
 
-/// What happened.
+/// Event in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the fields are named as they are written")]
@@ -77,7 +77,7 @@ pub enum Event {
     Recovered { bytes_cut: usize },
 }
 
-/// What a note is about.
+/// Kind of note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoteKind {
@@ -116,7 +116,7 @@ pub struct Entry {
     pub time: String,
     /// Who sat at the terminal.
     pub operator: String,
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }

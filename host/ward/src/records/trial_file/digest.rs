@@ -54,8 +54,7 @@ impl TrialFile {
         .concat()
     }
 
-    /// What gives numbers another meaning in this file than in the one the device was provisioned
-    /// with.
+    /// Differences from the provisioned file that change what a number means.
     #[must_use]
     pub fn differences(&self, provisioned: &Self) -> Vec<String> {
         let list = |names: &[String]| format!("\"{}\"", names.join("\", \""));
@@ -92,7 +91,7 @@ impl TrialFile {
             .collect()
     }
 
-    /// What the device stores of the trial file: the first bytes of SHA-256 of [`Self::canonical`].
+    /// Digest that the device stores: the first bytes of SHA-256 of [`Self::canonical`].
     #[must_use]
     pub fn digest(&self) -> [u8; DIGEST_BYTES] {
         let hash: [u8; 32] = Sha256::digest(self.canonical()).into();

@@ -45,7 +45,7 @@ pub const EXAMPLE: &str = include_str!("../../../../../examples/trial.toml");
 pub struct TrialFile {
     /// Name of the trial.
     pub title: String,
-    /// What the device is told.
+    /// The plan sent to the device.
     pub plan: Plan,
     /// Names of the features, as many as the plan has.
     pub features: Vec<String>,
@@ -53,17 +53,17 @@ pub struct TrialFile {
     pub factors: Factors,
     /// Names of the two arms.
     pub arms: [String; 2],
-    /// What is asked about a patient's outcome.
+    /// Question about a patient's outcome.
     pub question: String,
     /// Names of the outcomes 0..=scale, if they have any.
     pub labels: Option<Vec<String>>,
-    /// What patient codes look like.
+    /// Rule for patient codes.
     pub code: CodeRule,
     /// When the outcome of a patient is due, if the file says so.
     pub due: Option<Due>,
     /// How intervals are kept valid over several reports, if the file says so.
     pub boundary: Option<Boundary>,
-    /// What kits look like, in a blinded trial.
+    /// Form of kit labels, in a blinded trial.
     pub kits: Option<KitLabel>,
 }
 
@@ -138,7 +138,7 @@ impl TrialFile {
         if arm == Arm::One { one } else { zero }
     }
 
-    /// What a patient was given, in words: the one place that names an arm or a kit to the ward.
+    /// Treatment of a patient in words: the only place that names an arm or a kit to the ward.
     #[must_use]
     pub fn given(&self, given: &Treatment) -> String {
         match given {

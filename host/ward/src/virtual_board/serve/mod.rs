@@ -4,9 +4,8 @@
 //! not completed a request for the time [`SILENCE`] makes way for the next that waits, and a line
 //! that it had begun is forgotten.
 //!
-//! Interrupt and termination end the device between two requests; any other end is a power cut,
-//! which the flash file survives. A flash file that is not in order ends the device before the next
-//! answer.
+//! SIGINT and SIGTERM end the device between two requests; any other end is a power cut, which the
+//! flash file survives. A flash file that is not in order ends the device before the next answer.
 //!
 //! # Guessing
 //! A tag is a number of 32 bits that a program could guess. Every refused line takes [`REFUSAL`],

@@ -2,7 +2,7 @@
 //! link leads to it), a unix socket, or standard input and output.
 //!
 //! As on a wire, a reply that nobody reads is lost: it waits a second for its reader, and the
-//! terminal asks again. Interrupt and termination take link and socket away. A link left over from
+//! terminal asks again. SIGINT and SIGTERM remove the link and the socket. A link left over from
 //! another end is replaced, and so is a socket that no one listens on.
 //!
 //! # Access
@@ -228,7 +228,7 @@ fn point(link: &Path, path: &Path) -> io::Result<()> {
     renamed
 }
 
-/// What this process made at a path.
+/// Entry that this process made at a path.
 enum Own {
     /// A socket, with its device and inode.
     Socket(u64, u64),

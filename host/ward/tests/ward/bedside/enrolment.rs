@@ -131,8 +131,8 @@ fn memory_failure_keeps_the_enrolment() {
     assert_eq!(ward.device.lock().unwrap().assigned(), 1);
 }
 
-/// An enrolment of a code that the trial file allows no more, asked for before it was changed, still
-/// gets its answer, and its patient is found by any spelling.
+/// An enrolment gets its answer even if the trial file was changed after it was asked for and no
+/// longer allows its code; the patient is found by any spelling.
 #[test]
 fn pending_code_outlives_its_rule() {
     let ward = Ward::new(&[Fate::Unplugged]);

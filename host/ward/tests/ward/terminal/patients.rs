@@ -117,7 +117,7 @@ fn enter_is_never_yes_to_a_no() {
     assert!(!shown(&model).contains("yes"));
 }
 
-/// What was said about one patient is gone when the next one is chosen or enrolled.
+/// A message about one patient is gone when the next one is chosen or enrolled.
 #[test]
 fn messages_end_with_the_next_patient() {
     for key in ['e', 'o', 'l', 'a', '/'] {

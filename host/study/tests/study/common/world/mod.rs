@@ -30,9 +30,9 @@ pub struct Setting {
     /// round if `mirrored`.
     pub rates: [f64; 2],
     pub mirrored: bool,
-    /// What both means gain from the first patient to the last, linearly.
+    /// Gain of both means from the first patient to the last, linearly.
     pub drift: f64,
-    /// What both means gain at half.
+    /// Gain of both means at half.
     pub step: f64,
     /// Outcomes come this many patients late: least and most.
     pub delay: [usize; 2],
