@@ -158,5 +158,5 @@ fn dp_conse_claims_unproven() {
     }
     let counts = " design=dp-conse n=20 assigned=8 resolved=0 waiting=8 capacity=8 phase=explore looks=0 \
                   next-look=none spent=1.000000 left=99.000000";
-    assert!(desk.ask("STATUS").ends_with(counts));
+    assert!(desk.ask("STATUS").contains(counts));
 }

@@ -146,6 +146,26 @@ pub fn replies() -> Vec<(Reply<'static>, &'static str)> {
             "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=20 assigned=7 resolved=5 waiting=2 \
              capacity=256 phase=explore looks=0 next-look=10 spent=1.000000 left=99.000000 kits=30 replaced=3*69E9\n",
         ),
+        // The longest of a board: 250 characters are allowed.
+        (
+            Reply::Status(Status {
+                patients: 1_048_576,
+                assigned: 1_048_576,
+                resolved: 1_044_480,
+                waiting: 4096,
+                capacity: 4096,
+                phase: Phase::Measure,
+                looks: 10,
+                next_look: NextLook::After(1_048_576),
+                spent: Micro(100_000_000),
+                left: Micro(0),
+                kits: Some((1_048_576, 1_048_576)),
+                ..open
+            }),
+            "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=1048576 assigned=1048576 resolved=1044480 \
+             waiting=4096 capacity=4096 phase=measure looks=10 next-look=1048576 spent=100.000000 \
+             left=0.000000 kits=1048576 replaced=1048576*3703\n",
+        ),
         (Reply::Kit { patient: 57, kit: 1 }, "KIT 57 1*69ED\n"),
         (Reply::Kit { patient: 1_048_576, kit: 2_097_152 }, "KIT 1048576 2097152*909A\n"),
         (Reply::Arm { patient: 57, arm: Arm::Zero }, "ARM 57 0*C682\n"),
