@@ -13,12 +13,22 @@ answer, sends that very line again and does nothing else, and only to a device t
 assigned twice, and no outcome goes to a patient of another trial.
 """
 import os
+import re
 import secrets
 import sys
 
 import serial
 
 PENDING = "equipoise.pending"
+
+# Of each reply the number of words that have a place, and the keys that may follow; None where nothing may.
+FORMS = {
+    "HELLO": (5, "stored key left trial file restart image".split()),
+    "STATUS": (1, "trial file design n assigned resolved waiting capacity phase looks next-look spent left kits replaced".split()),
+    "ARM": (3, None),
+    "KIT": (3, None),
+    "OK": (2, []),
+}
 
 
 def crc(text):
@@ -31,8 +41,30 @@ def crc(text):
     return f"{value & 0xFFFF:04X}"
 
 
+def fields(words):
+    """The `key=value` words of a reply. Those of a newer device, whose keys are unknown, are left out.
+
+    None for a line that is no reply: a word of another form, or a known key twice, out of order or behind an unknown one.
+    """
+    if words[0] == "HELLO" and len(words) > 2 and words[1:3] != ["equipoise", "2"]:
+        return {}  # Another protocol: the caller says so.
+    places, known = FORMS[words[0]]
+    if len(words) < places or (known is None and len(words) > places):
+        return None
+    found, left = {}, iter(known or [])
+    for word in words[places:]:
+        key, _, value = word.partition("=")
+        if not re.fullmatch("[a-z][a-z0-9-]*", key) or not value:
+            return None
+        if key in left:  # Takes every key up to this one; an unknown one takes all.
+            found[key] = value
+        elif key in known:
+            return None
+    return found
+
+
 def ask(port, request, *answers):
-    """Sends the same line until one of the answers, or a refusal, comes with a right checksum.
+    """Sends the same line until one of the answers, or a refusal, comes with a right checksum: its words and fields.
 
     `ERR checksum`, `ERR length` and `ERR syntax` mean that noise changed the line on its way: it is sent again.
     """
@@ -44,8 +76,11 @@ def ask(port, request, *answers):
                 continue
             if body.startswith(("ERR checksum", "ERR length", "ERR syntax")):
                 break
-            if body.startswith(("ERR ", *answers)):
-                return body
+            words = body.split()
+            if words[:1] == ["ERR"]:
+                return words, {}
+            if any(words[:len(answer)] == answer for answer in answers) and (found := fields(words)) is not None:
+                return words, found
     sys.exit(f"no answer to {request}; run again to repeat it")
 
 
@@ -56,9 +91,10 @@ def send(port, trial, request):
         file.flush()
         os.fsync(file.fileno())
     patient = request.split()[1]
-    answer = ask(port, request, f"ARM {patient} ", f"KIT {patient} ", f"OK {patient}")
+    answer, _ = ask(port, request, ["ARM", patient], ["KIT", patient], ["OK", patient])
     os.remove(PENDING)
-    print(answer)
+    # Words of a newer device are not printed.
+    print(*(answer if answer[0] == "ERR" else answer[:FORMS[answer[0]][0]]))
     return answer
 
 
@@ -73,10 +109,10 @@ def check_owner(port):
 def main(path, feature, outcome=None, count=None):
     port = serial.Serial(path, 115200, timeout=2.5)
     check_owner(port)
-    hello = ask(port, "HELLO", "HELLO ").split()
+    hello, held = ask(port, "HELLO", ["HELLO"])
     if hello[:3] != ["HELLO", "equipoise", "2"] or hello[4] != "running":
         sys.exit(f"no running trial of protocol 2: {' '.join(hello)}")
-    trial = next(word for word in hello if word.startswith("trial="))
+    trial = f"trial={held['trial']}"
     if os.path.exists(PENDING):
         with open(PENDING, encoding="ascii") as file:
             asked, request = file.read().split("\n")
@@ -88,10 +124,10 @@ def main(path, feature, outcome=None, count=None):
     if feature == "replace":
         send(port, trial, f"REPLACE {outcome} {count}")
         return
-    status = dict(word.split("=") for word in ask(port, "STATUS", "STATUS ").split()[1:])
+    _, status = ask(port, "STATUS", ["STATUS"])
     patient = int(status["assigned"]) + 1
     given = send(port, trial, f"ASSIGN {patient} {feature} {secrets.token_hex(4)}")
-    if given.startswith(("ARM", "KIT")) and outcome is not None:
+    if given[0] in ("ARM", "KIT") and outcome is not None:
         send(port, trial, f"OUTCOME {patient} {outcome}")
 
 

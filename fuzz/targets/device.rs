@@ -5,10 +5,7 @@
 //! with their proofs.
 #![no_main]
 
-#[path = "../../tests/common/desk.rs"]
-mod desk;
-
-use desk::{Desk, PLAN};
+use equipoise::testkit::desk::{Desk, PLAN};
 use equipoise::wire::{LINE_LIMIT, Reply, State};
 use libfuzzer_sys::fuzz_target;
 

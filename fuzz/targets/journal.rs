@@ -4,15 +4,12 @@
 //! number and its new value, little-endian. Starting from real images gets past the checksums.
 #![no_main]
 
-#[path = "../../tests/common/desk.rs"]
-mod desk;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
-use desk::{Desk, Flash, PAGE, PAGES, PLAN};
 use equipoise::device::health::Repeatable;
+use equipoise::testkit::desk::{Desk, Flash, PAGE, PAGES, PLAN};
 use equipoise::testkit::strict_flash::StrictFlash;
 use equipoise::wire::State;
 use libfuzzer_sys::fuzz_target;

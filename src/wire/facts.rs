@@ -3,8 +3,8 @@
 use core::fmt;
 
 use super::Hex;
+use super::request::Words;
 use crate::plan::Design;
-use crate::terms::Phase;
 
 /// State of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,57 +99,6 @@ pub enum NextLook {
     None,
 }
 
-/// Who answers: the device and what it holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hello<'a> {
-    /// Version of the program.
-    pub version: &'a str,
-    /// What it is doing.
-    pub state: State,
-    /// The version on flash, if the state is `foreign`.
-    pub stored: Option<Stored>,
-    /// Whether a custodian's key is set, and the lifetime budget left, where the flash could be
-    /// read.
-    pub custody: Option<(bool, Micro)>,
-    /// The trial, if there is one.
-    pub trial: Option<TrialName>,
-    /// Why it last started, where known.
-    pub restart: Option<Restart>,
-    /// The image it runs, where it has one.
-    pub image: Option<ImageHash>,
-}
-
-/// The public facts of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Status {
-    /// Which trial.
-    pub name: TrialName,
-    /// The algorithm.
-    pub design: Design,
-    /// The horizon n.
-    pub patients: u32,
-    /// Patients assigned so far.
-    pub assigned: u32,
-    /// Patients whose outcome was recorded or declared lost.
-    pub resolved: u32,
-    /// Patients assigned and not resolved.
-    pub waiting: u32,
-    /// The most that may wait at once.
-    pub capacity: u32,
-    /// Where the trial stands.
-    pub phase: Phase,
-    /// Public looks so far.
-    pub looks: u32,
-    /// The next one.
-    pub next_look: NextLook,
-    /// Epsilon spent in the device's lifetime.
-    pub spent: Micro,
-    /// Epsilon left in the device's lifetime.
-    pub left: Micro,
-    /// In a blinded trial the kits an arm, and the replacements given so far.
-    pub kits: Option<(u32, u32)>,
-}
-
 /// A decimal in units of 10^-6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Micro(pub i32);
@@ -240,12 +189,6 @@ impl fmt::Display for ImageHash {
     }
 }
 
-impl fmt::Display for TrialName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "trial={} file={}", self.id, self.file)
-    }
-}
-
 impl fmt::Display for TrialId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Hex(&self.0).fmt(f)
@@ -278,6 +221,16 @@ impl fmt::Display for NextLook {
             Self::After(count) => write!(f, "{count}"),
             Self::AtClose => f.write_str("close"),
             Self::None => f.write_str("none"),
+        }
+    }
+}
+
+impl NextLook {
+    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+        match text {
+            b"close" => Some(Self::AtClose),
+            b"none" => Some(Self::None),
+            count => Words::new(count).number().ok().map(Self::After),
         }
     }
 }

@@ -57,22 +57,10 @@
 //!
 //! # Replies
 //! ```text
-//! HELLO equipoise 2 <version> <state> [stored=..] [key=.. left=..] [trial=.. file=..] [restart=..]
-//!     [image=..]                                  (one line)
-//!     state: blank running closed fault foreign. `stored` comes with `foreign`: the flash was
-//!     written by a firmware of another version, `state-<number>` or `journal-<number>`, and is left
-//!     as it is. `key`: `set` or `none`. `left`: lifetime budget left. `trial` and `file` as in
-//!     `STATUS`. `restart`: why the device last started, where the board knows: power reset watchdog
-//!     fault (a panic or a processor fault). `image`: 16 hex digits, the first bytes of the SHA-256 of
-//!     the firmware on flash, which `cargo xtask firmware` prints too.
-//! STATUS trial=.. file=.. design=.. n=.. assigned=.. resolved=.. waiting=.. capacity=.. phase=..
-//!     looks=.. next-look=.. spent=.. left=.. [kits=.. replaced=..]      (one line)
-//!     trial: 16 hex digits, drawn at random at `PLAN`. file: as sent with `PLAN`, zeros if none was
-//!     sent. resolved: patients whose outcome was recorded or declared lost. waiting: assigned and
-//!     not resolved, at most `capacity`. phase: explore measure closed. next-look: the count of
-//!     resolved patients at which the next look falls, or `close`, or `none` where looks are no
-//!     public event (`dp-conse`, a closed trial). spent, left: the device's lifetime budget. kits,
-//!     replaced: in a blinded trial, kits an arm and replacements given.
+//! HELLO equipoise 2 <version> <state> [key=value]..     the table of `Hello` in `fields.rs`
+//!     state: blank running closed fault foreign. `foreign`: the flash was written by a firmware of
+//!     another version and is left as it is.
+//! STATUS <key=value>..                                   the table of `Status` there
 //! ARM <k> <0|1>
 //! KIT <k> <kit>                instead of ARM in a blinded trial; kit: 1 to twice `kits`
 //! OK <k>                       an outcome or a loss is on record (now, or since an earlier request)
@@ -87,12 +75,24 @@
 //! NONCE <32 hex>
 //! ERR <word> [detail]
 //! ```
+//! # Newer devices
+//! A device of a later release may add words behind those of `HELLO`, `STATUS`, `OK`, `ROW` and
+//! `END`: `key=value` with a new key (lower-case letters, digits and hyphens, a letter first; at
+//! least one character of value). A reader skips them. Any other word that it does not expect is an
+//! error, as is a word with a known key that is wrong, given twice, or behind an unknown one. A new
+//! word never changes the meaning of the others; a change that would is a new protocol version.
+//! `ARM`, `KIT` and `NONCE` are never longer.
+//!
 //! # The MAC of a report
 //! HMAC-SHA256 under the report key, which is HMAC-SHA256 of the 18 characters `equipoise report 2`
 //! under the custodian's key (what a proof signs is at least 29 bytes long, so no proof is ever a
 //! report key). What it signs: `TRIAL <16 hex>` LF, `FILE <16 hex>` LF, `PLAN <canonical plan>` LF,
-//! then every `ROW` line without its checksum, each followed by LF, then `END <rows> assigned=..
+//! then every `ROW` line up to its sixth value, each followed by LF, then `END <rows> assigned=..
 //! resolved=..` LF. A row can neither be changed, left out nor moved to another trial.
+//!
+//! Words of a newer device are not signed: anybody on the line can add them. So they are not part
+//! of a report: a reader drops them before it computes the MAC, and neither shows nor keeps them. A
+//! new fact of a report needs a new protocol version, whose report key is another one.
 //!
 //! # Errors
 //! Every word of [`Word`], with the value that was wrong and what was allowed. An error changes
@@ -120,6 +120,7 @@
 
 mod error;
 mod facts;
+mod fields;
 mod frame;
 mod hex;
 mod refusal;
@@ -129,9 +130,9 @@ mod request;
 use crate::plan::excerpt;
 pub use error::WireError;
 pub use facts::{
-    Claim, FileDigest, Hello, ImageHash, Micro, NextLook, Restart, Row, State, Status, Stored,
-    TrialId, TrialName,
+    Claim, FileDigest, ImageHash, Micro, NextLook, Restart, Row, State, Stored, TrialId, TrialName,
 };
+pub use fields::{Field, Hello, Status};
 use frame::is_text;
 pub(crate) use frame::open_framed;
 pub use frame::{Framed, Framer, LINE_LIMIT, Line, Opened, checksum, open};

@@ -2,17 +2,13 @@
 
 use core::fmt::{self, Write};
 
-use super::facts::{
-    Claim, FileDigest, Hello, ImageHash, Micro, NextLook, Restart, Row, State, Status, Stored,
-    TrialId, TrialName,
-};
+use super::facts::{Claim, Micro, Row, State, TrialId};
+use super::fields::{Hello, Status};
 use super::request::Words;
 use super::{
     Hex, Line, MAC_BYTES, NONCE_BYTES, PROTOCOL, Refusal, WireError, Word, is_text, open, unhex,
 };
-use crate::plan::Design;
 use crate::terms::Arm;
-use crate::terms::Phase;
 
 /// A reply line. Borrowed text is the terminal's side only: the device makes `Reply<'static>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,30 +80,11 @@ impl Reply<'_> {
         match self {
             Self::Hello(hello) => {
                 write!(f, "HELLO equipoise {PROTOCOL} {} {}", hello.version, hello.state.name())?;
-                hello.stored.map_or(Ok(()), |stored| write!(f, " stored={stored}"))?;
-                if let Some((key, left)) = hello.custody {
-                    write!(f, " key={} left={left}", if key { "set" } else { "none" })?;
-                }
-                hello.trial.map_or(Ok(()), |name| write!(f, " {name}"))?;
-                hello.restart.map_or(Ok(()), |cause| write!(f, " restart={}", cause.name()))?;
-                hello.image.map_or(Ok(()), |image| write!(f, " image={image}"))
+                hello.write(f)
             }
-            Self::Status(s) => {
-                write!(
-                    f,
-                    "STATUS {} design={} n={} assigned={} ",
-                    s.name, s.design, s.patients, s.assigned
-                )?;
-                write!(
-                    f,
-                    "resolved={} waiting={} capacity={} ",
-                    s.resolved, s.waiting, s.capacity
-                )?;
-                write!(f, "phase={} looks={} next-look={} ", s.phase.name(), s.looks, s.next_look)?;
-                write!(f, "spent={} left={}", s.spent, s.left)?;
-                s.kits.map_or(Ok(()), |(kits, replaced)| {
-                    write!(f, " kits={kits} replaced={replaced}")
-                })
+            Self::Status(status) => {
+                f.write_str("STATUS")?;
+                status.write(f)
             }
             Self::Arm { patient, arm } => {
                 f.write_str("ARM ")?;
@@ -153,7 +130,9 @@ impl<'a> Reply<'a> {
         line.finish();
     }
 
-    /// Reads a reply line, on the terminal's side.
+    /// Reads a reply line, on the terminal's side. Behind the words it knows a `HELLO`, `STATUS`,
+    /// `OK`, `ROW` or `END` may have `key=value` words of a newer device, which are skipped: the
+    /// reply means what it means without them.
     ///
     /// # Errors
     /// The first fault of the line; a missing checksum too, for replies always carry one.
@@ -166,13 +145,37 @@ impl<'a> Reply<'a> {
         words.allowed = "a reply of protocol version 2";
         let bad = words.error(opened.body);
         let reply = Self::read(&mut words)?.ok_or(bad)?;
+        reply.skip_newer(&mut words);
         words.end(reply)
+    }
+
+    /// Skips words of a newer device: `key=value`, with a key that this reply does not have. So a
+    /// known word that is wrong, given twice or behind an unknown one is left to be an error.
+    fn skip_newer(&self, words: &mut Words<'_>) {
+        let fields = match self {
+            Self::Hello(_) => Hello::FIELDS,
+            Self::Status(_) => Status::FIELDS,
+            _ => &[],
+        };
+        let keys: &[&str] = match self {
+            Self::Hello(_) | Self::Status(_) | Self::Row(_) => &[],
+            Self::Done | Self::Recorded { .. } | Self::Planned { .. } => &["trial", "claim"],
+            Self::End { .. } => &["assigned", "resolved", "trial", "mac"],
+            Self::Arm { .. } | Self::Kit { .. } | Self::Nonce(_) | Self::Refused(_) => return,
+        };
+        let known = fields.iter().map(|field| field.key).chain(keys.iter().copied());
+        let mut ahead = *words;
+        while let Some(key) = key_of(ahead.next_word())
+            && !known.clone().any(|known| known.as_bytes() == key)
+        {
+            *words = ahead;
+        }
     }
 
     fn read(words: &mut Words<'a>) -> Result<Option<Self>, WireError> {
         Ok(match words.next_word() {
             b"HELLO" => Self::read_hello(words),
-            b"STATUS" => Self::read_status(words),
+            b"STATUS" => Status::read(words).map(Self::Status),
             b"ARM" => {
                 let patient = words.number()?;
                 match words.next_word() {
@@ -213,16 +216,17 @@ impl<'a> Reply<'a> {
     }
 
     fn read_ok(words: &mut Words<'a>) -> Option<Self> {
-        let word = words.next_word();
-        if word.is_empty() {
+        let mut ahead = *words;
+        let word = ahead.next_word();
+        if word.starts_with(b"trial=") {
+            let trial = TrialId(words.hex("trial")?);
+            let claim = Claim::named(words.value("claim")?)?;
+            return Some(Self::Planned { trial, claim });
+        }
+        if word.is_empty() || key_of(word).is_some() {
             return Some(Self::Done);
         }
-        if let Some(trial) = word.strip_prefix(b"trial=") {
-            let claim = words.value("claim").and_then(Claim::named);
-            let trial = unhex(trial).map(TrialId);
-            return trial.zip(claim).map(|(trial, claim)| Self::Planned { trial, claim });
-        }
-        Words::new(word).number().ok().map(|patient| Self::Recorded { patient })
+        words.number().ok().map(|patient| Self::Recorded { patient })
     }
 
     fn read_end(words: &mut Words<'a>) -> Option<Self> {
@@ -239,74 +243,16 @@ impl<'a> Reply<'a> {
             return None;
         }
         let state = State::named(words.next_word())?;
-        let stored = words.value_if_any("stored").map(Stored::parse);
-        let custody = words.value_if_any("key").map(|set| match set {
-            b"set" => Some((true, words.micro("left")?)),
-            b"none" => Some((false, words.micro("left")?)),
-            _ => None,
-        });
-        let trial = words.value_if_any("trial").map(|id| {
-            Some(TrialName { id: TrialId(unhex(id)?), file: FileDigest(words.hex("file")?) })
-        });
-        let restart = words.value_if_any("restart").map(Restart::named);
-        let image = words.value_if_any("image").map(|hash| unhex(hash).map(ImageHash));
-        Some(Self::Hello(Hello {
-            version,
-            state,
-            stored: optional(stored)?,
-            custody: optional(custody)?,
-            trial: optional(trial)?,
-            restart: optional(restart)?,
-            image: optional(image)?,
-        }))
-    }
-
-    fn read_status(words: &mut Words<'a>) -> Option<Self> {
-        let name =
-            TrialName { id: TrialId(words.hex("trial")?), file: FileDigest(words.hex("file")?) };
-        let design = words.value("design")?;
-        let design = Design::ALL.into_iter().find(|known| known.name().as_bytes() == design)?;
-        let (patients, assigned) = (words.count("n")?, words.count("assigned")?);
-        let (resolved, waiting) = (words.count("resolved")?, words.count("waiting")?);
-        let capacity = words.count("capacity")?;
-        let phase = words.value("phase")?;
-        let phases = [Phase::Explore, Phase::Measure, Phase::Closed];
-        let phase = phases.into_iter().find(|known| known.name().as_bytes() == phase)?;
-        let looks = words.count("looks")?;
-        let next_look = match words.value("next-look")? {
-            b"close" => NextLook::AtClose,
-            b"none" => NextLook::None,
-            count => NextLook::After(Words::new(count).number().ok()?),
-        };
-        let (spent, left) = (words.micro("spent")?, words.micro("left")?);
-        let kits = words
-            .value_if_any("kits")
-            .map(|kits| Words::new(kits).number().ok().zip(words.count("replaced")));
-        Some(Self::Status(Status {
-            name,
-            design,
-            patients,
-            assigned,
-            resolved,
-            waiting,
-            capacity,
-            phase,
-            looks,
-            next_look,
-            spent,
-            left,
-            kits: optional(kits)?,
-        }))
+        Hello::read(version, state, words).map(Self::Hello)
     }
 }
 
-/// An optional field: absent, or present and valid.
-fn optional<T>(field: Option<Option<T>>) -> Option<Option<T>> {
-    match field {
-        None => Some(None),
-        Some(None) => None,
-        Some(good) => Some(good),
-    }
+/// The key of a word `key=value`: lower-case letters, digits and hyphens, a letter first.
+fn key_of(word: &[u8]) -> Option<&[u8]> {
+    let (key, value) = word.split_at_checked(word.iter().position(|b| *b == b'=')?)?;
+    let letters = matches!(key, [b'a'..=b'z', ..])
+        && key.iter().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+    (letters && value.len() > 1 && value.iter().all(|b| is_text(*b))).then_some(key)
 }
 
 /// The protocol version in the reply to `HELLO` of any equipoise device.
@@ -338,24 +284,12 @@ fn decimal(number: u32, f: &mut impl Write) -> fmt::Result {
 
 impl<'a> Words<'a> {
     /// The value of the next word, which must be `key=value`.
-    fn value(&mut self, key: &str) -> Option<&'a [u8]> {
+    pub(super) fn value(&mut self, key: &str) -> Option<&'a [u8]> {
         self.next_word().strip_prefix(key.as_bytes())?.strip_prefix(b"=")
-    }
-
-    /// The same, where the word may be absent.
-    fn value_if_any(&mut self, key: &str) -> Option<&'a [u8]> {
-        let mut ahead = *self;
-        let value = ahead.value(key)?;
-        *self = ahead;
-        Some(value)
     }
 
     fn count(&mut self, key: &str) -> Option<u32> {
         Words::new(self.value(key)?).number().ok()
-    }
-
-    fn micro(&mut self, key: &str) -> Option<Micro> {
-        Micro::parse(self.value(key)?)
     }
 
     fn hex<const N: usize>(&mut self, key: &str) -> Option<[u8; N]> {

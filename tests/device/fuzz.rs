@@ -17,7 +17,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Real lines: what mutations start from.
-const LINES: [&str; 24] = [
+const LINES: [&str; 26] = [
     "HELLO",
     "STATUS",
     "ASSIGN 1 0 00c0ffee",
@@ -46,6 +46,8 @@ const LINES: [&str; 24] = [
      mac=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
     "NONCE a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5",
     "ERR order expected=58",
+    "HELLO equipoise 2 0.2.0 blank key=none left=100.000000 battery=good",
+    "OK 57 battery=good slept=3",
 ];
 
 /// Words that grammars trip over.

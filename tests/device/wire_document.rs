@@ -11,8 +11,8 @@ use equipoise::kits::number;
 use equipoise::plan::{Key, Plan};
 use equipoise::terms::Arm;
 use equipoise::wire::{
-    FileDigest, Hex, LINE_LIMIT, NONCE_SECONDS, PROTOCOL, Reply, Request, TrialId, TrialName, Word,
-    checksum, unhex,
+    Field, FileDigest, Hello, Hex, LINE_LIMIT, NONCE_SECONDS, PROTOCOL, Reply, Request, Status,
+    TrialId, TrialName, WireError, Word, checksum, unhex,
 };
 
 const DOCUMENT: &str = include_str!("../../docs/wire.md");
@@ -54,6 +54,41 @@ fn requests_and_replies_are_of_the_grammar() {
         let reply =
             Reply::parse(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error:?}"));
         assert_eq!(reply.to_line().as_bytes(), format!("{line}\n").as_bytes());
+    }
+}
+
+/// Lines of a newer device mean the same without its words, and lines that only look so are not
+/// read.
+#[test]
+fn newer_words_are_skipped_or_refused() {
+    for line in lines("newer") {
+        let body = line.split('*').next().unwrap();
+        let newer = |word: &&str| word.starts_with("battery=") || word.starts_with("slept=");
+        let older: Vec<&str> = body.split(' ').filter(|word| !newer(word)).collect();
+        let older = sealed(&older.join(" "));
+        assert!(older.len() < line.len(), "{line}");
+        assert_eq!(Reply::parse(line.as_bytes()), Reply::parse(older.as_bytes()), "{line}");
+        assert!(Reply::parse(older.as_bytes()).is_ok(), "{older}");
+    }
+    for line in lines("refused") {
+        let refused = Reply::parse(line.as_bytes());
+        assert!(matches!(refused, Err(WireError::Syntax { .. })), "{line}: {refused:?}");
+    }
+}
+
+/// The tables of fields are those of the code.
+#[test]
+fn fields_are_those_of_the_code() {
+    for (heading, fields) in
+        [("Who is there: `HELLO`", Hello::FIELDS), ("The trial: `STATUS`", Status::FIELDS)]
+    {
+        let row =
+            |Field { key, value, meaning }: &Field| format!("| `{key}` | {value} | {meaning} |\n");
+        let table: String = fields.iter().map(row).collect();
+        let table = format!("| field | value | meaning |\n|---|---|---|\n{table}\n");
+        let section = DOCUMENT.split(&format!("## {heading}\n")).nth(1).unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        assert!(section.contains(&table), "docs/wire.md, {heading}, should have:\n{table}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Values at the ends of their ranges, and the longest lines.
 
+use super::v2::FILE;
 use super::*;
 use equipoise::wire::{Framer, Line, open};
 
@@ -155,4 +156,21 @@ fn errors_name_what_was_wrong() {
     assert!(plan.starts_with("a~???? is"), "{plan}");
     let plan = Plan::from_pairs([("features", "two or more, as the ward needs")]).unwrap_err();
     assert!(plan.to_string().starts_with("features=two or more, as the ward allowed"), "{plan}");
+}
+
+/// A refusal names a long word by its beginning.
+#[test]
+fn the_longest_refusals_still_fit_a_line() {
+    let long = [b'x'; 100];
+    for line in [
+        &long[..],
+        &[b"ASSIGN 1 ", &long[..]].concat(),
+        &[b"PLAN design=", &long[..]].concat(),
+        &[b"PLAN ", &long[..]].concat(),
+        b"PLAN features=1 patients=2 epsilon=4294967295/1000000",
+        b"PLAN features=1 patients=2 epsilon=1 alpha=4294967291/1000000",
+    ] {
+        let line = Reply::Refused(wrong(line)).to_line();
+        assert!(!line.is_cut(), "{}", String::from_utf8_lossy(line.as_bytes()));
+    }
 }

@@ -12,14 +12,19 @@ use ward::{BLINDED, Ward, json};
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/client.py");
 
 /// Runs the client on a port that does something to the first request with a word: `noise` answers
-/// it like a device that read a damaged line, `death` ends the process once it is sent.
+/// it like a device that read a damaged line, `death` ends the process once it is sent. Or it does
+/// something to replies with the word: `newer` adds words of a newer device to all of them, `strange`
+/// puts such a word before the last one of the first of them, `late` lets another patient's come first.
 const WITH_FATE: &str = r#"
-import os, runpy, sys, serial
+import binascii, os, runpy, sys, serial
+def sealed(words):
+    body = b" ".join(words)
+    return b"%s*%04X\n" % (body, binascii.crc_hqx(body, 0xFFFF))
 client, fate, word = sys.argv[1], sys.argv[2], sys.argv[3].encode()
 class Port(serial.Serial):
     hit, heard = False, None
     def write(self, data):
-        if word in data and not Port.hit:
+        if word in data and not Port.hit and fate in ("noise", "death"):
             Port.hit = True
             if fate == "noise":
                 Port.heard = b"ERR syntax field=1*F62E\n"
@@ -31,7 +36,19 @@ class Port(serial.Serial):
         return super().write(data)
     def readline(self):
         heard, Port.heard = Port.heard, None
-        return heard or super().readline()
+        line = heard or super().readline()
+        words = line.split(b"*")[0].split()
+        if words[:1] != [word]:
+            return line
+        if fate == "newer":
+            return sealed(words + [b"battery=good", b"a-2=b=c"])
+        if fate == "strange" and not Port.hit:
+            Port.hit = True
+            return sealed(words[:-1] + [b"battery=good"] + words[-1:])
+        if fate == "late" and not Port.hit:
+            Port.hit, Port.heard = True, line
+            return sealed([words[0], words[1] + b"0"] + words[2:])
+        return line
 serial.Serial = Port
 sys.argv = [client] + sys.argv[4:]
 runpy.run_path(client, run_name="__main__")
@@ -123,6 +140,39 @@ fn noise_is_no_answer() {
     for (word, patient) in [("ASSIGN", 1), ("OUTCOME", 2)] {
         let said = run(&ward, &["-c", WITH_FATE, CLIENT, "noise", word], &["2", "1"]);
         assert!(said.text.ends_with(&format!("OK {patient}\n")), "{}", said.text);
+        assert_eq!((said.code, assigned(&ward)), (Some(0), patient));
+    }
+}
+
+/// Words that a newer device adds are skipped and not printed.
+#[test]
+fn words_of_a_newer_device_are_skipped() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    for (word, patient) in [("HELLO", 1), ("STATUS", 2), ("OK", 3)] {
+        let said = run(&ward, &["-c", WITH_FATE, CLIENT, "newer", word], &["2", "1"]);
+        assert!(said.text.ends_with(&format!("\nOK {patient}\n")), "{}", said.text);
+        assert_eq!((said.code, assigned(&ward)), (Some(0), patient));
+    }
+}
+
+/// An unknown word before a known one, or behind an arm, is no reply, and neither is a reply to
+/// another patient: the client waits on or asks again.
+#[test]
+fn strange_replies_are_no_answers() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let fates = [("strange", "HELLO"), ("strange", "STATUS"), ("strange", "ARM"), ("late", "OK")];
+    for ((fate, word), patient) in fates.into_iter().zip(1..) {
+        let said = run(&ward, &["-c", WITH_FATE, CLIENT, fate, word], &["2", "1"]);
+        let arm = said.text.strip_suffix(&format!("\nOK {patient}\n")).unwrap_or_default();
+        assert!(
+            arm == format!("ARM {patient} 0") || arm == format!("ARM {patient} 1"),
+            "{}",
+            said.text
+        );
         assert_eq!((said.code, assigned(&ward)), (Some(0), patient));
     }
 }

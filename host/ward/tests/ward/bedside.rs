@@ -14,12 +14,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use equipoise::plan::Design;
 use equipoise::terms::Arm;
 use equipoise::terms::Phase;
 use equipoise::wire::{
-    FileDigest, Framer, Hello, Micro, NextLook, Refusal, Reply, Request, State, Status, Tag,
-    TrialId, TrialName,
+    FileDigest, Framer, Hello, Refusal, Reply, Request, Status, Tag, TrialId, TrialName,
 };
 use equipoise_ward::bedside::Bedside;
 use equipoise_ward::failure::Failure;
@@ -88,24 +86,22 @@ impl Device {
     fn answer(&mut self, request: &Request) -> Reply<'static> {
         match request {
             Request::Hello => {
-                let (custody, trial) = (Some((true, Micro(99_000_000))), Some(name(self.id)));
-                let (state, stored, restart, image) = (State::Running, None, None, None);
-                Reply::Hello(Hello { version: "0", state, stored, custody, trial, restart, image })
+                match Reply::parse(b"HELLO equipoise 2 0 running key=set left=99.000000*0E62") {
+                    Ok(Reply::Hello(hello)) => {
+                        Reply::Hello(Hello { trial: Some(name(self.id)), ..hello })
+                    }
+                    other => panic!("{other:?}"),
+                }
             }
             Request::Status => Reply::Status(Status {
                 name: name(self.id),
-                design: Design::Interim,
-                patients: 4000,
                 assigned: self.assigned(),
                 resolved: self.resolved(),
                 waiting: self.assigned() - self.resolved(),
                 capacity: if self.no_room { self.assigned() - self.resolved() } else { 128 },
                 phase: if self.closed { Phase::Closed } else { Phase::Explore },
                 looks: 0,
-                next_look: NextLook::After(2000),
-                spent: Micro(1_000_000),
-                left: Micro(99_000_000),
-                kits: None,
+                ..crate::terminal::status()
             }),
             Request::Assign { patient, tag, .. } => {
                 let last = self.patients.last().copied();

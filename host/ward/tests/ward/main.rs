@@ -4,4 +4,5 @@ mod bedside;
 mod custodian;
 mod large_trial;
 mod log;
+mod newer;
 mod terminal;

@@ -3,10 +3,9 @@
 mod patients;
 mod trouble;
 
-use equipoise::plan::Design;
 use equipoise::terms::Arm;
 use equipoise::terms::Phase;
-use equipoise::wire::{FileDigest, Micro, NextLook, Status, TrialId, TrialName};
+use equipoise::wire::{Reply, Status};
 use equipoise_ward::bedside::Recorded;
 use equipoise_ward::bedside::orders::Record;
 use equipoise_ward::bedside::screen::view::view;
@@ -24,21 +23,13 @@ fn now() -> Timestamp {
     "2026-11-16T08:30:00Z".parse().unwrap()
 }
 
-fn status() -> Status {
-    Status {
-        name: TrialName { id: TrialId([1; 8]), file: FileDigest::NONE },
-        design: Design::Interim,
-        patients: 4000,
-        assigned: 1234,
-        resolved: 1232,
-        waiting: 2,
-        capacity: 128,
-        phase: Phase::Explore,
-        looks: 4,
-        next_look: NextLook::After(2000),
-        spent: Micro(1_000_000),
-        left: Micro(99_000_000),
-        kits: None,
+/// Read from a line, so that it also has fields that are not named here.
+pub fn status() -> Status {
+    let line = b"STATUS trial=0101010101010101 file=0000000000000000 design=interim n=4000 assigned=1234 resolved=1232 \
+        waiting=2 capacity=128 phase=explore looks=4 next-look=2000 spent=1.000000 left=99.000000*1750";
+    match Reply::parse(line) {
+        Ok(Reply::Status(status)) => status,
+        other => panic!("{other:?}"),
     }
 }
 

@@ -4,7 +4,7 @@
 //! test carries to a device and back, so that everything but the port is real.
 
 use crate::browser::driver::{Browser, PATIENCE};
-use equipoise::testkit::desk::Desk;
+use equipoise::testkit::desk::{Desk, sealed};
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -26,6 +26,10 @@ struct Bench {
     line: Vec<u8>,
     /// The answer to a request that starts so is lost.
     lost: Option<&'static str>,
+    /// Added to every answer but arms, kits and refusals.
+    newer: &'static str,
+    /// An answer that starts so gets an unknown word before its last one, once.
+    strange: Option<&'static str>,
 }
 
 impl Bench {
@@ -33,7 +37,22 @@ impl Bench {
         let (browser, desk) = (Browser::start(), Desk::running(1, plan));
         browser.chromium("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": PORT }));
         browser.go(PAGE);
-        Self { browser, desk, line: Vec::new(), lost: None }
+        Self { browser, desk, line: Vec::new(), lost: None, newer: "", strange: None }
+    }
+
+    /// The answer as a newer or a strange device gives it.
+    fn changed(&mut self, answer: Vec<u8>) -> Vec<u8> {
+        let text = String::from_utf8(answer).unwrap();
+        let body = text.split('*').next().unwrap();
+        if self.strange.is_some_and(|strange| body.starts_with(strange)) {
+            self.strange = None;
+            let (start, last) = body.rsplit_once(' ').unwrap();
+            return (sealed(&format!("{start} battery=good {last}")) + "\n").into_bytes();
+        }
+        if ["HELLO", "STATUS", "OK"].iter().any(|verb| body.starts_with(verb)) {
+            return (sealed(&format!("{body}{}", self.newer)) + "\n").into_bytes();
+        }
+        text.into_bytes()
     }
 
     /// Carries bytes in both directions.
@@ -52,6 +71,7 @@ impl Bench {
             if self.lost.is_some_and(|lost| line.starts_with(lost.as_bytes())) {
                 self.lost = None;
             } else {
+                let answer = self.changed(answer);
                 self.browser.run("window.hear(arguments[0])", &[Value::from(answer)]);
             }
         }
@@ -165,4 +185,25 @@ fn example_gives_kits() {
     assert!(bench.desk.ask("STATUS").contains(" assigned=2 "), "nobody was assigned twice");
     assert_eq!(bench.pending(), Value::Null);
     assert!(!bench.browser.text().contains("arm 0") && !bench.browser.text().contains("arm 1"));
+}
+
+/// Words that a newer device adds are skipped; an unknown word before a known one is no answer, and
+/// the request is sent again.
+#[test]
+fn example_skips_newer_words() {
+    let mut bench = Bench::new(equipoise::testkit::desk::PLAN);
+    bench.newer = " battery=good a-2=b=c";
+    bench.click("Connect");
+    bench.shows(&["running", "0 of 20 patients enrolled"]);
+    bench.enrol(1, 0);
+    bench.fill("outcome", 1);
+    bench.click("Record the outcome");
+    bench.shows(&["Patient 1: on record.", "1 resolved"]);
+    for (strange, patient) in [("STATUS", 2), ("ARM", 3)] {
+        bench.strange = Some(strange);
+        let given = bench.enrol(patient, 0);
+        assert!(["arm 0", "arm 1"].contains(&given.as_str()), "{given}");
+        assert_eq!(bench.strange, None, "the strange answer was given");
+    }
+    assert_eq!(bench.browser.console(), [""; 0]);
 }

@@ -1,6 +1,8 @@
 //! The bytes of refusals.
 
-use super::*;
+use super::super::{
+    LINE_LIMIT, Lock, Micro, NoKit, Ratio, Refusal, Reply, Stored, WireError, Word, told, wrong,
+};
 
 /// Every refusal is written as these bytes and read as word and detail.
 #[test]
@@ -118,48 +120,4 @@ fn refusals_are_these_bytes() {
         words.push(word);
     }
     assert!(Word::ALL.iter().all(|word| words.contains(word)), "a word has no line here");
-}
-
-/// The word of a refusal, after reading it as word and detail.
-fn told(bytes: &str) -> Word {
-    let text = bytes.split('*').next().unwrap().strip_prefix("ERR ").unwrap();
-    let (name, detail) = text.split_once(' ').unwrap_or((text, ""));
-    match Reply::parse(bytes.trim_end().as_bytes()) {
-        Ok(Reply::Refused(Refusal::Told(word, read))) => {
-            assert_eq!((word.name(), read), (name, detail));
-            word
-        }
-        other => panic!("{bytes} {other:?}"),
-    }
-}
-
-/// Refusals that only version 1 writes are still read.
-#[test]
-fn refusals_of_version_1_are_read() {
-    for (word, bytes) in [
-        (Word::Syntax, "ERR syntax got=00 allowed AUTH [64 hex digits]*1FF8\n"),
-        (Word::Syntax, "ERR syntax got=nothing allowed KEY <64 hex digits>*1D08\n"),
-        (Word::Syntax, "ERR syntax got=colour allowed PLAN <key=value>..*3AB6\n"),
-        (Word::Range, "ERR range design=conse allowed dp-conse interim on a device*818A\n"),
-        (Word::Length, "ERR length allowed 120*22B6\n"),
-        (Word::Locked, "ERR locked wrong answers until=power-up*1D89\n"),
-    ] {
-        assert_eq!(told(bytes), word);
-    }
-}
-
-#[test]
-fn the_longest_refusals_still_fit_a_line() {
-    let long = [b'x'; 100];
-    for line in [
-        &long[..],
-        &[b"ASSIGN 1 ", &long[..]].concat(),
-        &[b"PLAN design=", &long[..]].concat(),
-        &[b"PLAN ", &long[..]].concat(),
-        b"PLAN features=1 patients=2 epsilon=4294967295/1000000",
-        b"PLAN features=1 patients=2 epsilon=1 alpha=4294967291/1000000",
-    ] {
-        let line = Reply::Refused(wrong(line)).to_line();
-        assert!(!line.is_cut(), "{}", String::from_utf8_lossy(line.as_bytes()));
-    }
 }
