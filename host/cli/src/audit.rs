@@ -36,11 +36,11 @@ pub struct AuditArgs {
     /// Print JSON instead of a table and a chart
     #[arg(long)]
     json: bool,
-    /// Write the chart to a file
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
+    /// Write the chart as SVG
+    #[arg(long, value_name = "FILE.svg", alias = "svg")]
+    out: Option<PathBuf>,
     /// Overwrite the file if it exists
-    #[arg(long, requires = "svg")]
+    #[arg(long, requires = "out")]
     force: bool,
 }
 
@@ -141,7 +141,7 @@ fn json(findings: &[Finding], attacks: &[(Numbering, Attack)]) -> serde_json::Re
 /// A claim was exceeded that somebody relies on, kit numbers reveal arms, or the chart cannot be
 /// written.
 pub fn audit(args: &AuditArgs) -> Result<(), CliError> {
-    if let Some(path) = &args.svg {
+    if let Some(path) = &args.out {
         check_file(path, args.force).map_err(|error| CliError::file(path, &error))?;
     }
     let (methods, kits) = args.selected();
@@ -158,7 +158,7 @@ pub fn audit(args: &AuditArgs) -> Result<(), CliError> {
             say(&describe_attacks(&attacks));
         }
     }
-    if let Some(path) = &args.svg {
+    if let Some(path) = &args.out {
         write_file(path, table::svg(&findings), args.force)
             .map_err(|error| CliError::file(path, &error))?;
     }

@@ -23,8 +23,8 @@ pub struct ParetoArgs {
     #[arg(long, default_value = "alpha", value_parser = over())]
     over: Over,
     /// Designs with a curve, by commas
-    #[arg(long, default_value = "interim,dp-conse,conse,uniform", value_parser = Choosers::parse)]
-    designs: Choosers,
+    #[arg(long, alias = "designs", default_value = "interim,dp-conse,conse,uniform", value_parser = Choosers::parse)]
+    design: Choosers,
     /// Comparators, by commas
     #[arg(long, default_value = "fixed,ucb1,thompson,etc", value_parser = Choosers::parse)]
     comparators: Choosers,
@@ -40,11 +40,11 @@ pub struct ParetoArgs {
 /// A value that is not allowed, or a file that cannot be written.
 pub fn pareto(args: &ParetoArgs) -> Result<(), CliError> {
     check(&args.out, args.force)?;
-    let first = args.designs.0.first();
-    let first = first.ok_or_else(|| SimulateError::value("designs", "", "one at least"))?;
+    let first = args.design.0.first();
+    let first = first.ok_or_else(|| SimulateError::value("design", "", "one at least"))?;
     let points = pareto::points(&Request {
         over: args.over,
-        designs: &args.designs.0,
+        designs: &args.design.0,
         comparators: &args.comparators.0,
         base: args.world.scenario(&args.plan, *first)?,
     })?;
@@ -73,8 +73,8 @@ pub struct NormalityArgs {
     #[arg(long, requires = "out")]
     force: bool,
     /// Designs, by commas: conse, dp-conse, interim, uniform
-    #[arg(long, default_value = "conse,dp-conse,interim,uniform", value_parser = Choosers::parse)]
-    designs: Choosers,
+    #[arg(long, alias = "designs", default_value = "conse,dp-conse,interim,uniform", value_parser = Choosers::parse)]
+    design: Choosers,
     #[command(flatten)]
     plan: PlanArgs,
     #[command(flatten)]
@@ -87,12 +87,12 @@ pub struct NormalityArgs {
 /// A value that is not allowed, or a file that cannot be written.
 pub fn normality(args: &NormalityArgs) -> Result<(), CliError> {
     args.out.as_deref().map_or(Ok(()), |out| check(out, args.force))?;
-    if args.designs.0.iter().any(|chooser| chooser.policy != Policy::Core) {
+    if args.design.0.iter().any(|chooser| chooser.policy != Policy::Core) {
         return Err(CliError::usage(
-            "--designs: a comparator has no interval, allowed conse dp-conse interim uniform",
+            "--design: a comparator has no interval, allowed conse dp-conse interim uniform",
         ));
     }
-    let scenarios = args.designs.0.iter().map(|chooser| args.world.scenario(&args.plan, *chooser));
+    let scenarios = args.design.0.iter().map(|chooser| args.world.scenario(&args.plan, *chooser));
     let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
     let bar = progress(&scenarios, scenarios.first().map_or(0, |scenario| scenario.runs));
     let all = args.world.on_threads(|| {

@@ -6,7 +6,8 @@ use clap::builder::TypedValueParser;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::error::CliError;
-use super::values::{arrivals, boundary, named, ratio, share};
+use super::simulate::world::KeyArgs;
+use super::values::{boundary, named, ratio, share};
 use equipoise::plan::{Close, Design, Parameters, Plan, Ratio};
 use equipoise_study::boundaries::Kind;
 use equipoise_study::dossier::{self, Dossier};
@@ -16,7 +17,7 @@ use equipoise_study::planner::compare::compare;
 use equipoise_study::planner::describe::describe;
 use equipoise_study::planner::verdict::{out_of_reach, refusal};
 use equipoise_study::planner::{Given, Meter, Question, Target, Wish};
-use equipoise_study::simulate::{Arrivals, Delay, Instance, Lost, Scenario, SimulateError};
+use equipoise_study::simulate::{Delay, Instance, Policy, Scenario, SimulateError, World};
 use equipoise_ward::records::due::Due;
 use equipoise_ward::records::plan_file::Words;
 
@@ -71,12 +72,8 @@ pub struct PlannerArgs {
     /// With --reports: intervals valid at all reports together, obrien-fleming or pocock
     #[arg(long, value_name = "KIND", value_parser = boundary(), requires = "reports")]
     boundary: Option<Kind>,
-    /// Features of the patients: uniform, `zipf[:S]`, `seasonal[:PATIENTS_A_DAY]`, shares:W,W,..
-    #[arg(long, default_value = "uniform", value_parser = arrivals)]
-    arrivals: Arrivals,
-    /// Outcomes come this many patients late: D, or A..B
-    #[arg(long, default_value = "0", value_parser = Delay::parse)]
-    delay: Delay,
+    #[command(flatten)]
+    keys: KeyArgs,
     /// Time from enrolment to outcome, e.g. "14 days"; needs --per-day, replaces --delay
     #[arg(long, value_name = "TIME", requires = "per_day", conflicts_with = "delay")]
     follow_up: Option<Due>,
@@ -87,9 +84,6 @@ pub struct PlannerArgs {
     /// The board that must have room for the patients who wait: v1, pico2 or v2
     #[arg(long, default_value = "v1", value_parser = board())]
     board: Board,
-    /// Share of outcomes that never come: P, or P0,P1 by arm
-    #[arg(long, default_value = "0", value_parser = Lost::parse)]
-    lost: Lost,
     /// All randomness of the search comes from it; the figures shown come from the next one
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -182,14 +176,16 @@ impl Meter for Bar {
 }
 
 impl PlannerArgs {
-    /// Patients who wait at a time, as a delay.
-    fn delay(&self) -> Result<Delay, CliError> {
-        let (Some(due), Some(per_day)) = (&self.follow_up, self.per_day) else {
-            return Ok(self.delay);
-        };
-        let patients = (f64::from(per_day) * due.days()).ceil() as u32;
-        // More than a simulation can hold fits no board either.
-        Ok(Delay::fixed(patients))
+    /// The world that is planned for.
+    fn world(&self) -> World {
+        let effect = self.effect.unwrap_or(0.0);
+        let instance = Instance::with_effect(self.features, self.baseline, effect);
+        let mut world = self.keys.world(instance);
+        if let (Some(due), Some(per_day)) = (&self.follow_up, self.per_day) {
+            // More than a simulation can hold fits no board either.
+            world.delay = Delay::fixed((f64::from(per_day) * due.days()).ceil() as u32);
+        }
+        world
     }
 
     fn check(&self) -> Result<(), CliError> {
@@ -236,7 +232,7 @@ impl PlannerArgs {
         }
     }
 
-    fn base(&self, delay: Delay) -> Result<Scenario, SimulateError> {
+    fn base(&self, world: World) -> Result<Scenario, SimulateError> {
         let least = 2 * u32::from(self.features);
         let plan = Plan::new(Parameters {
             design: self.design,
@@ -250,13 +246,9 @@ impl PlannerArgs {
             close: Close::Custodian,
             kits: 0,
         })?;
-        let effect = self.effect.unwrap_or(0.0);
-        let instance = Instance::with_effect(self.features, self.baseline, effect);
-        let mut base = Scenario::new(plan, instance, 1, self.seed);
-        base.world.arrivals = self.arrivals.clone();
-        base.world.delay = delay;
-        base.world.lost = self.lost;
-        base.boundary = self.boundary;
+        let boundary = self.boundary;
+        let base =
+            Scenario { plan, policy: Policy::Core, boundary, world, runs: 1, seed: self.seed };
         base.check().map(|()| base)
     }
 
@@ -284,11 +276,11 @@ pub fn plan(args: &PlannerArgs) -> Result<(), CliError> {
     for out in [&args.out, &args.dossier].into_iter().flatten() {
         check_file(out, args.force).map_err(|error| CliError::file(out, &error))?;
     }
-    let delay = args.delay()?;
-    if let Some(why) = args.board.refusal(delay.to) {
+    let world = args.world();
+    if let Some(why) = args.board.refusal(world.delay.to) {
         return Err(CliError::refused(format!("don't: {why}")));
     }
-    let base = args.base(delay)?;
+    let base = args.base(world)?;
     let name = "TRIAL.toml";
     args.words(args.effect.unwrap_or(0.1)).trial_file(name, &base.plan)?;
     let given = Given {

@@ -4,12 +4,14 @@
 //! output as a table, and with `--json` or `--csv` to a file (`-` for standard output, then without
 //! the table).
 
+pub mod world;
+
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::error::CliError;
-use super::values::{Choosers, Rates, arrivals, boundary, finite, instance, ratio, read};
+use super::values::{Choosers, boundary, ratio, read};
 use equipoise::plan::{Close, Design, Parameters, Plan, PlanError, Ratio};
 use equipoise::terms::{MAX_FEATURES, MAX_PATIENTS, MAX_REPORTS};
 use equipoise_study::boundaries::Kind;
@@ -19,9 +21,9 @@ use equipoise_study::simulate::assumption::{counts, verdict};
 use equipoise_study::simulate::output::{csv, table};
 use equipoise_study::simulate::shards::{Part, Shard, merge};
 use equipoise_study::simulate::{
-    Arrivals, Chooser, Delay, Instance, Lost, MAX_RUNS, Scenario, SimulateError, World,
-    pooled_sums, sums,
+    Arrivals, Chooser, MAX_RUNS, Scenario, SimulateError, pooled_sums, sums,
 };
+use world::{KeyArgs, RateArgs};
 
 /// The plan, but for its design.
 #[derive(Clone, Debug, clap::Args)]
@@ -78,28 +80,10 @@ impl PlanArgs {
 /// The world of the patients, and how often to run it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct WorldArgs {
-    /// Mean outcome (0 to 1) under arm 0: one for all features, or one each, by commas
-    #[arg(long, default_value = "0.35", conflicts_with = "instance", value_parser = Rates::parse)]
-    p0: Rates,
-    /// Mean outcome (0 to 1) under arm 1
-    #[arg(long, default_value = "0.65", conflicts_with = "instance", value_parser = Rates::parse)]
-    p1: Rates,
-    /// A file with the two means of a feature on each line instead
-    #[arg(long, value_name = "FILE", value_parser = instance)]
-    instance: Option<Instance>,
-    /// What both means gain from the first patient to the last
-    #[arg(long, default_value = "0", allow_negative_numbers = true, value_parser = finite)]
-    drift: f64,
-    /// Features of the patients: uniform, `zipf[:S]`, `seasonal[:PATIENTS_A_DAY]`, or a file of
-    /// feature numbers
-    #[arg(long, default_value = "uniform", value_parser = arrivals)]
-    arrivals: Arrivals,
-    /// Outcomes come this many patients late: D, or A..B drawn uniformly
-    #[arg(long, default_value = "0", value_parser = Delay::parse)]
-    delay: Delay,
-    /// Share of outcomes that never come: P, or P0,P1 by arm
-    #[arg(long, default_value = "0", value_parser = Lost::parse)]
-    lost: Lost,
+    #[command(flatten)]
+    rates: RateArgs,
+    #[command(flatten)]
+    keys: KeyArgs,
     /// Trials to run, 1..=1000000
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_RUNS)))]
     runs: u32,
@@ -112,17 +96,6 @@ pub struct WorldArgs {
 }
 
 impl WorldArgs {
-    /// The world of a plan with this many features.
-    fn world(&self, features: u8) -> World {
-        let mut instance = self.instance.clone().unwrap_or_else(|| Instance {
-            p0: self.p0.of(features),
-            p1: self.p1.of(features),
-            drift: 0.0,
-        });
-        instance.drift = self.drift;
-        World { instance, arrivals: self.arrivals.clone(), delay: self.delay, lost: self.lost }
-    }
-
     /// The scenario of a design or comparator in this world.
     ///
     /// # Errors
@@ -130,7 +103,8 @@ impl WorldArgs {
     pub fn scenario(&self, plan: &PlanArgs, chooser: Chooser) -> Result<Scenario, SimulateError> {
         let boundary = plan.boundary;
         let plan = plan.plan(chooser.design)?;
-        let (policy, world) = (chooser.policy, self.world(plan.features()));
+        let world = self.keys.world(self.rates.instance(plan.features()));
+        let policy = chooser.policy;
         let scenario = Scenario { plan, policy, boundary, world, runs: self.runs, seed: self.seed };
         scenario.check().map(|()| scenario)
     }
@@ -268,11 +242,10 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), CliError> {
     })?;
     bar.finish_and_clear();
     args.figures.write(&shard)?;
-    if let (Arrivals::Trace(_) | Arrivals::Seasonal(_), Some(first)) =
-        (&args.world.arrivals, scenarios.first())
+    if let Some(Scenario { plan, world, seed, .. }) = scenarios.first()
+        && matches!(world.arrivals, Arrivals::Trace(_) | Arrivals::Seasonal(_))
     {
-        let (plan, seed) = (&first.plan, first.seed);
-        let counts = counts(&args.world.arrivals, plan.features(), plan.patients(), seed);
+        let counts = counts(&world.arrivals, plan.features(), plan.patients(), *seed);
         // Beside the figures, which may go to standard output as data.
         eprintln!("{}", verdict(&counts));
     }

@@ -10,7 +10,7 @@ use equipoise_study::boundaries::Kind;
 use equipoise_study::boundaries::adjusted::Simultaneous;
 use equipoise_study::pareto::Over;
 use equipoise_study::sample::Law;
-use equipoise_study::simulate::{Arrivals, Chooser, Instance, SimulateError};
+use equipoise_study::simulate::{Chooser, Instance, SimulateError};
 use equipoise_ward::demo;
 use equipoise_ward::records::log::NoteKind;
 use equipoise_ward::records::report::Format;
@@ -18,11 +18,6 @@ use equipoise_ward::records::report::Format;
 /// A number from 0 to 1.
 pub fn share(text: &str) -> Result<f64, String> {
     number(text, 0.0..=1.0).ok_or_else(|| "allowed 0..=1".to_owned())
-}
-
-/// Any number but infinity.
-pub fn finite(text: &str) -> Result<f64, String> {
-    number(text, f64::MIN..=f64::MAX).ok_or_else(|| "allowed a number".to_owned())
 }
 
 fn number(text: &str, allowed: RangeInclusive<f64>) -> Option<f64> {
@@ -34,17 +29,23 @@ pub fn ratio(text: &str) -> Result<Ratio, NotARatio> {
     text.parse()
 }
 
-/// Numbers from 0 to 1, by commas.
+/// Numbers by commas, one for all features or one each.
 #[derive(Clone, Debug)]
-pub struct Rates(Vec<f64>);
+pub struct Numbers(Vec<f64>);
 
-impl Rates {
-    /// Reads the list.
-    pub fn parse(text: &str) -> Result<Self, String> {
+impl Numbers {
+    /// Reads numbers from 0 to 1.
+    pub fn shares(text: &str) -> Result<Self, String> {
         text.split(',').map(share).collect::<Result<_, _>>().map(Self)
     }
 
-    /// One a feature: a single rate is that of all features.
+    /// Reads numbers from -1 to 1.
+    pub fn effects(text: &str) -> Result<Self, String> {
+        let effect = |text| number(text, -1.0..=1.0).ok_or_else(|| "allowed -1..=1".to_owned());
+        text.split(',').map(effect).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// One a feature: a single number is that of all features.
     pub fn of(&self, features: u8) -> Vec<f64> {
         match self.0[..] {
             [one] => vec![one; usize::from(features)],
@@ -62,17 +63,6 @@ impl Choosers {
     pub fn parse(text: &str) -> Result<Self, SimulateError> {
         let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
         names.map(Chooser::parse).collect::<Result<_, _>>().map(Self)
-    }
-}
-
-/// Arrivals by their name, or from a file of feature numbers.
-pub fn arrivals(text: &str) -> Result<Arrivals, SimulateError> {
-    match Arrivals::parse(text)? {
-        Some(arrivals) => Ok(arrivals),
-        None => match std::fs::read_to_string(text) {
-            Ok(trace) => Arrivals::trace(&trace),
-            Err(_) => Err(Arrivals::unknown(text)),
-        },
     }
 }
 

@@ -3,6 +3,7 @@
 //! Plans, charts, simulations and audits hold no patient and are written by [`write_file`]. A file
 //! with codes or arms of patients, or with kits, has a writer of its own in the ward's crate.
 
+use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
@@ -58,6 +59,56 @@ pub fn quoted(text: &str) -> String {
 #[must_use]
 pub fn csv_field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) { quoted(text) } else { text.to_owned() }
+}
+
+/// A value under a column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Words.
+    Text(String),
+    /// A whole number.
+    Whole(u64),
+    /// A number.
+    Number(f64),
+    /// Nothing.
+    None,
+}
+
+impl From<Option<f64>> for Value {
+    fn from(value: Option<f64>) -> Self {
+        value.map_or(Self::None, Self::Number)
+    }
+}
+
+impl fmt::Display for Value {
+    /// The words or digits alone; nothing is empty.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => text.fmt(f),
+            Self::Whole(number) => number.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::None => Ok(()),
+        }
+    }
+}
+
+impl Value {
+    /// The field of a CSV file.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        csv_field(&self.to_string())
+    }
+
+    /// The value in JSON.
+    #[must_use]
+    pub fn json(&self) -> serde_json::Value {
+        match self {
+            Self::Text(text) => text.as_str().into(),
+            Self::Whole(number) => (*number).into(),
+            Self::Number(number) => (*number).into(),
+            Self::None => serde_json::Value::Null,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@
 use std::fmt::Write;
 
 use crate::chart::{Axis, Chart, Look, Point, Series};
+use crate::simulate::figures;
 use crate::simulate::{Arrivals, Chooser, Instance, Policy, Scenario, SimulateError, Summary};
 use equipoise::plan::{Design, Plan, Ratio};
 use equipoise::terms::Arm;
@@ -185,37 +186,45 @@ pub fn theorem_1(instance: &Instance) -> f64 {
     3.0 * instance.effects().map(f64::abs).sum::<f64>() / features / 512.0
 }
 
+/// The columns of the figures behind a picture, before and after the plan.
+const COLUMNS: [&[&str]; 2] = [
+    &[
+        "regret",
+        "regret_se",
+        "mse",
+        "mse_se",
+        "max_mse",
+        "product",
+        "product_se",
+        "bias",
+        "coverage",
+        "excludes_0",
+        "excludes_0_se",
+        "wrong_side",
+        "any_error",
+    ],
+    &[
+        "wrong_side_se",
+        "any_error_se",
+        "overall_excludes_0",
+        "overall_excludes_0_se",
+        "overall_coverage",
+        "overall_coverage_se",
+    ],
+];
+
 /// The numbers behind a picture.
 #[must_use]
 pub fn csv(measured: &[Measured]) -> String {
-    let mut text =
-        "series,value,regret,regret_se,mse,mse_se,max_mse,product,product_se,bias,coverage,excludes_0,excludes_0_se,wrong_side,any_error,plan,wrong_side_se,any_error_se,overall_excludes_0,overall_excludes_0_se,overall_coverage,overall_coverage_se\n".to_owned();
-    for Measured { point: Planned { series, value, scenario }, summary: s } in measured {
-        let some = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "{series},{value},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
-            s.regret.mean,
-            s.regret.error,
-            some(s.mse.map(|f| f.mean)),
-            some(s.mse.map(|f| f.error)),
-            some(s.max_mse),
-            some(s.product.map(|f| f.mean)),
-            some(s.product.map(|f| f.error)),
-            some(s.bias),
-            some(s.coverage.map(|f| f.mean)),
-            some(s.excludes_0.map(|f| f.mean)),
-            some(s.excludes_0.map(|f| f.error)),
-            some(s.wrong_side.map(|f| f.mean)),
-            s.any_error.mean,
-            scenario.plan,
-            some(s.wrong_side.map(|f| f.error)),
-            s.any_error.error,
-            some(s.overall_excludes_0.map(|f| f.mean)),
-            some(s.overall_excludes_0.map(|f| f.error)),
-            some(s.overall_coverage.map(|f| f.mean)),
-            some(s.overall_coverage.map(|f| f.error)),
-        );
+    let [before, after] = COLUMNS.map(|columns| columns.join(","));
+    let mut text = format!("series,value,{before},plan,{after}\n");
+    for Measured { point: Planned { series, value, scenario }, summary } in measured {
+        let cells = |columns: &[&str]| {
+            let cells = columns.iter().map(|column| figures::value(summary, column).csv());
+            cells.collect::<Vec<_>>().join(",")
+        };
+        let [before, after] = COLUMNS.map(cells);
+        let _ = writeln!(text, "{series},{value},{before},{},{after}", scenario.plan);
     }
     text
 }

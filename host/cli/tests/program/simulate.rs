@@ -39,6 +39,60 @@ fn merged_shards_equal_the_single_run() {
     assert_eq!((code, error.as_str()), (Some(2), "equipoise: runs 4..7 are missing\n"));
 }
 
+/// Shards, grids and their tables are stored: the same command gives the bytes of version 0.2, and
+/// a stored shard is read and written back as it was.
+#[test]
+fn stored_files_keep_their_bytes() {
+    let golden =
+        |name: &str| concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/").to_owned() + name;
+    let same = |words: &[&str], name: &str| {
+        let (code, text, error) = equipoise(words);
+        assert_eq!((code, error.as_str()), (Some(0), ""), "{words:?}");
+        let stored = std::fs::read_to_string(golden(name)).unwrap();
+        assert_eq!(text, stored, "{words:?} differs from {name}");
+    };
+    let world = "--arrivals shares:1,2 --delay 3..9 --lost 0.1,0.2 --drift 0.1 --runs 4 --seed 7";
+    let plan = "simulate --design interim,fixed --features 2 --patients 60 --reports 1";
+    // Rates by their names of today and of version 0.2.
+    for rates in ["--baseline 0.3,0.5 --effect 0.3,-0.1", "--p0 0.3,0.5 --p1 0.6,0.4"] {
+        let command = [plan, rates, world].join(" ");
+        let words: Vec<&str> = command.split(' ').collect();
+        for (more, name) in [
+            (&["--json", "-"][..], "shard.json"),
+            (&["--csv", "-"], "shard.csv"),
+            (&[], "shard.txt"),
+        ] {
+            same(&[&words[..], more].concat(), name);
+        }
+    }
+    same(&["merge", &golden("shard.json"), "--json", "-"], "shard.json");
+    for (form, name) in [("--csv", "grid.csv"), ("--json", "grid.json")] {
+        same(&["simulate", "--scenarios", &golden("grid.toml"), form, "-"], name);
+    }
+}
+
+/// The world has the same options on every command that simulates one.
+#[test]
+fn commands_share_the_options_of_the_world() {
+    let help = |command: &str| {
+        let (code, text, error) = equipoise(&[command, "--help"]);
+        assert_eq!(code, Some(0), "{error}");
+        text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for command in ["simulate", "pareto", "normality", "plan"] {
+        let text = help(command);
+        for key in &equipoise_study::simulate::world::KEYS {
+            let help = key.help.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(text.contains(&help), "{command} --{}: {text}", key.name);
+            assert!(text.contains(&format!("[default: {}]", key.default)), "{command}: {text}");
+        }
+        for option in ["--baseline", "--effect", "--design", "--seed"] {
+            assert!(text.contains(&format!("{option} <")), "{command} {option}");
+        }
+        assert!(!text.contains("--p1") && !text.contains("--designs"), "{command}: {text}");
+    }
+}
+
 /// A bad value is named with what is allowed, and the exit code is 2.
 #[test]
 fn bad_values_are_named() {
@@ -53,7 +107,9 @@ fn bad_values_are_named() {
         ("--runs 0", "0 is not in 1..=1000000"),
         ("--runs many", "'many' for '--runs"),
         ("--seed -1x", "'-1x' for '--seed"),
-        ("--p0 0.1,0.2", "p0=2 rates allowed one rate, or one a feature of the plan"),
+        ("--baseline 0.1,0.2", "baseline=2 rates allowed one rate, or one a feature of the plan"),
+        ("--effect 0.7", "baseline + effect=1.05 allowed 0..=1"),
+        ("--effect 1.7", "'1.7' for '--effect <D>': allowed -1..=1"),
         ("--p1 1.01", "'1.01' for '--p1 <P1>': allowed 0..=1"),
         ("--shard 0/3", "shard=0/3 allowed I/K with 1 <= I <= K <= runs"),
         ("--shard 1/2000", "shard=1/2000 allowed I/K with 1 <= I <= K <= runs"),
@@ -91,7 +147,7 @@ fn files_are_never_overwritten_silently() {
         ([&["pareto"], &small[..]].concat(), "--out", "p.png"),
         ([&["normality"], &small[..]].concat(), "--out", "n.svg"),
         (plan.to_vec(), "--out", "t.toml"),
-        (vec!["audit", "--structured", "--design=uniform"], "--svg", "a.svg"),
+        (vec!["audit", "--structured", "--design=uniform"], "--out", "a.svg"),
     ] {
         let path = at(name);
         let run = |more: &[&str]| equipoise(&[&words[..], &[option, &path], more].concat());

@@ -5,6 +5,7 @@
 //! outside the plane, so it never covers a point. Series differ in colour (Okabe and Ito's palette,
 //! safe for colour-blind readers) and in marker.
 
+pub mod forest;
 mod range;
 pub mod svg;
 

@@ -9,6 +9,7 @@ use crate::planner::describe::{headline, of_boundary, reproduce};
 use crate::planner::search::Effort;
 use crate::planner::verdict::{advice, percent};
 use crate::simulate::SimulateError;
+use crate::simulate::world::KEYS;
 use equipoise::plan::Design;
 
 /// The page.
@@ -73,7 +74,7 @@ fn plan(dossier: &Dossier) -> Result<String, SimulateError> {
     let scenario = dossier.question.scenario(&dossier.found.choice, Effort::Fine)?;
     let (plan, world) = (&scenario.plan, &scenario.world);
     let mut text = heading("2. The plan and its assumptions");
-    text += &facts(&[
+    let mut rows = vec![
         ("design", plan.design().to_string()),
         ("patients", plan.patients().to_string()),
         ("kinds of patient (features)", plan.features().to_string()),
@@ -94,13 +95,9 @@ fn plan(dossier: &Dossier) -> Result<String, SimulateError> {
         ),
         ("assumed mean outcome under arm 0", dossier.question.baseline.to_string()),
         ("assumed effect (arm 1 minus arm 0)", format!("{:.4}", dossier.found.choice.effect)),
-        ("assumed arrivals of the kinds", world.arrivals.to_string()),
-        ("outcomes come late by, in patients", world.delay.to_string()),
-        (
-            "outcomes that never come, arm 0 and arm 1",
-            format!("{} and {}", percent(world.lost.0[0]), percent(world.lost.0[1])),
-        ),
-    ]);
+    ];
+    rows.extend(KEYS.iter().map(|key| (key.assumption, (key.words)(world))));
+    text += &facts(&rows);
     if let Some(kind) = scenario.boundary {
         text += &paragraph(&of_boundary(kind));
     }
@@ -184,7 +181,7 @@ fn again(dossier: &Dossier) -> Result<String, SimulateError> {
     ));
     text += &command(&dossier.words.command);
     text += &paragraph(
-        "Section 3, the figures at the planned number of patients (with p1 = p0 for \"without an effect\"):",
+        "Section 3, the figures at the planned number of patients (with --effect 0 for \"without an effect\"):",
     );
     text += &command(&reproduce(dossier.question, dossier.found)?);
     text += &paragraph(

@@ -28,7 +28,8 @@ fn grid(question: &Question, found: &Candidate) -> Result<String, SimulateError>
     let scenario = question.scenario(&found.choice, Effort::Fine)?;
     let (plan, world) = (&scenario.plan, &scenario.world);
     let (baseline, effect) = (question.baseline, found.choice.effect);
-    let fits = |rate: f64| (0.0..=1.0).contains(&rate);
+    let drift = world.instance.drift;
+    let fits = |rate: f64| [rate, rate + drift].iter().all(|rate| (0.0..=1.0).contains(rate));
     let all = ["no-effect", "planned", "half", "reversed", "one-against"];
     let mut effects = all.to_vec();
     if !fits(baseline - effect) {
@@ -45,8 +46,7 @@ fn grid(question: &Question, found: &Candidate) -> Result<String, SimulateError>
     Ok(format!(
         "designs = [\"{}\", \"uniform\", \"fixed\"]\neffects = {effects:?}\nruns = {RUNS}\nseed = {}\n\n\
          [plan]\n{}{boundary}\n\
-         [world]\nbaseline = {baseline}\neffect = {effect}\narrivals = \"{}\"\ndelay = \"{}\"\n\
-         lost = \"{lost0},{lost1}\"\n\n\
+         [world]\nbaseline = {baseline}\neffect = {effect}\n{}\n\
          [[scenario]]\nname = \"as planned\"\n\n\
          [[scenario]]\nname = \"10 % more outcomes lost\"\nlost = \"{},{}\"\n\n\
          [[scenario]]\nname = \"20 % more lost in arm 1\"\nlost = \"{lost0},{}\"\n\n\
@@ -56,8 +56,7 @@ fn grid(question: &Question, found: &Candidate) -> Result<String, SimulateError>
         if plan.design().name() == "uniform" { "interim" } else { plan.design().name() },
         fresh(scenario.seed),
         keys(plan),
-        world.arrivals,
-        world.delay,
+        world.grid_keys(),
         (lost0 + 0.1).min(1.0),
         (lost1 + 0.1).min(1.0),
         (lost1 + 0.2).min(1.0),

@@ -7,15 +7,14 @@ use super::search::Effort;
 use super::verdict::{advice, percent};
 use super::{Candidate, Question, Target, fresh};
 use crate::boundaries::Kind;
-use crate::simulate::{Figure, SimulateError, Summary};
+use crate::simulate::figures::{Reading, Unit};
+use crate::simulate::{SimulateError, Summary};
 
 /// The rows of the table: a name and what stands in a column.
 pub type Row = (String, Box<dyn Fn(&Column) -> String>);
 
-fn figure(share: Option<Figure>) -> String {
-    share.map_or("-".into(), |share| {
-        format!("{:.1} +- {:.1} %", 100.0 * share.mean, 100.0 * share.error)
-    })
+fn figure(share: impl Into<Reading>) -> String {
+    Unit::Share.write(share)
 }
 
 fn number(value: Option<f64>) -> String {
@@ -66,7 +65,7 @@ pub fn rows(question: &Question, patients: u32, yardstick: Yardstick) -> Vec<Row
         }),
         planned("... features that settle before half", |s| percent(s.dropped)),
         row("without an effect: excludes 0", |c| figure(c.null.excludes_0)),
-        row("... in any feature", |c| figure(Some(c.null.any_error))),
+        row("... in any feature", |c| figure(c.null.any_error)),
         row("... overall effect", |c| figure(c.null.overall_excludes_0)),
     ]
 }
@@ -105,13 +104,13 @@ pub fn of_boundary(kind: Kind) -> String {
 /// A value out of its range.
 pub fn reproduce(question: &Question, found: &Candidate) -> Result<String, SimulateError> {
     let scenario = question.scenario(&found.choice, Effort::Fine)?;
-    let (plan, world) = (&scenario.plan, &scenario.world);
+    let plan = &scenario.plan;
     let boundary =
         scenario.boundary.map_or(String::new(), |kind| format!(" --boundary {}", kind.name()));
     Ok(format!(
         "equipoise simulate --design {},uniform,fixed --features {} --patients {} --epsilon {} \
-         --alpha {} --beta {} --scale {} --reports {}{boundary} --p0 {} --p1 {} --drift {} --arrivals {} \
-         --delay {} --lost {},{} --runs {} --seed {}",
+         --alpha {} --beta {} --scale {} --reports {}{boundary} --baseline {} --effect {} {} --runs {} \
+         --seed {}",
         plan.design(),
         plan.features(),
         plan.patients(),
@@ -120,13 +119,9 @@ pub fn reproduce(question: &Question, found: &Candidate) -> Result<String, Simul
         plan.beta(),
         plan.scale(),
         plan.reports(),
-        world.instance.p0[0],
-        world.instance.p1[0],
-        world.instance.drift,
-        world.arrivals,
-        world.delay,
-        world.lost.0[0],
-        world.lost.0[1],
+        question.baseline,
+        found.choice.effect,
+        scenario.world.options(),
         scenario.runs,
         fresh(scenario.seed),
     ))

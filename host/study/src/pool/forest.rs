@@ -3,48 +3,32 @@
 use std::fmt::Write;
 
 use super::{Combined, Pooled};
-use crate::chart::svg::Svg;
+use crate::chart::forest::{Forest, Interval, Line, Scale};
 use equipoise::estimate::Z95;
 
 /// Columns of the plot in a terminal; odd, so that it has a middle.
 const COLUMNS: usize = 41;
 
-/// A line of the plot: name, estimate, interval, and whether it is a pooled one.
-struct Line {
-    name: String,
-    estimate: f64,
-    ends: [f64; 2],
-    pooled: bool,
-}
-
-fn lines(effect: &Combined) -> Vec<Line> {
-    let site = |part: &super::Part| Line {
-        name: part.site.clone(),
-        estimate: part.estimate,
-        ends: [part.estimate - Z95 * part.error, part.estimate + Z95 * part.error],
-        pooled: false,
-    };
-    let whole = |name: &str, pooled: &Pooled| Line {
+/// The intervals of an effect: its sites, then all of them together.
+fn intervals(effect: &Combined) -> Vec<Interval> {
+    let interval = |name: &str, estimate, ends: [f64; 2], pooled| Interval {
         name: name.into(),
-        estimate: pooled.estimate,
-        ends: pooled.ends,
-        pooled: true,
-    };
-    let mut lines: Vec<Line> = effect.parts.iter().map(site).collect();
-    lines.push(whole("fixed effect", &effect.fixed));
-    lines.extend(effect.random.as_ref().map(|random| whole("random effects", random)));
-    for line in &mut lines {
+        estimate,
         // No effect can be larger.
-        line.ends = line.ends.map(|end| end.clamp(-1.0, 1.0));
-    }
-    lines
-}
-
-/// Half the width of the plot: the smallest tenth that holds all but the wildest intervals.
-fn reach(effects: &[Combined]) -> f64 {
-    let ends = effects.iter().flat_map(lines).flat_map(|line| line.ends);
-    let widest = ends.map(f64::abs).fold(0.0, f64::max);
-    ((widest * 10.0).ceil() / 10.0).clamp(0.1, 1.0)
+        ends: ends.map(|end| end.clamp(-1.0, 1.0)),
+        truth: None,
+        pooled,
+        remark: None,
+    };
+    let site = |part: &super::Part| {
+        let ends = [part.estimate - Z95 * part.error, part.estimate + Z95 * part.error];
+        interval(&part.site, part.estimate, ends, false)
+    };
+    let whole = |name, pooled: &Pooled| interval(name, pooled.estimate, pooled.ends, true);
+    let mut all: Vec<Interval> = effect.parts.iter().map(site).collect();
+    all.push(whole("fixed effect", &effect.fixed));
+    all.extend(effect.random.as_ref().map(|random| whole("random effects", random)));
+    all
 }
 
 /// Line on heterogeneity below the sites of an effect.
@@ -61,36 +45,18 @@ fn heterogeneity(effect: &Combined) -> String {
 /// The table with its plot.
 #[must_use]
 pub fn table(effects: &[Combined]) -> String {
-    let reach = reach(effects);
-    let sites = effects.iter().flat_map(lines).map(|line| line.name.chars().count() + 2);
+    let all: Vec<Vec<Interval>> = effects.iter().map(intervals).collect();
+    let scale = Scale::of(all.iter().flatten());
+    let sites = all.iter().flatten().map(|interval| interval.name.chars().count() + 2);
     let names = effects.iter().map(|effect| effect.name.chars().count());
     let widest = sites.chain(names).max().unwrap_or(0);
-    let column = |value: f64| {
-        let share = (value / reach + 1.0) / 2.0;
-        (share.clamp(0.0, 1.0) * (COLUMNS - 1) as f64).round() as usize
-    };
     let mut text = String::new();
-    for effect in effects {
-        let (left, right) = (format!("{:+.1}", -reach), format!("{reach:+.1}"));
-        let middle = COLUMNS / 2;
-        let _ = writeln!(
-            text,
-            "{:<widest$}  estimate     low    high  {left:<middle$}0{right:>middle$}",
-            effect.name
-        );
-        for Line { name, estimate, ends: [low, high], pooled } in lines(effect) {
-            let (from, at, to) = (column(low), column(estimate), column(high));
-            let mark = |c: usize| match c {
-                c if c == at && pooled => '◆',
-                c if c == at => '●',
-                c if c == from => '├',
-                c if c == to => '┤',
-                c if c > from && c < to => '─',
-                c if c == COLUMNS / 2 => '│',
-                _ => '·',
-            };
-            let plot: String = (0..COLUMNS).map(mark).collect();
-            let name = format!("  {name}");
+    for (effect, intervals) in effects.iter().zip(&all) {
+        let (name, ends) = (&effect.name, scale.ends(COLUMNS));
+        let _ = writeln!(text, "{name:<widest$}  estimate     low    high  {ends}");
+        for interval in intervals {
+            let Interval { name, estimate, ends: [low, high], .. } = interval;
+            let (name, plot) = (format!("  {name}"), scale.blocks(interval, COLUMNS));
             let _ =
                 writeln!(text, "{name:<widest$}    {estimate:+.3}  {low:+.3}  {high:+.3}  {plot}");
         }
@@ -126,55 +92,17 @@ pub fn json(title: &str, checked: bool, effects: &[Combined]) -> String {
     format!("{line}\n")
 }
 
-const WIDTH: f64 = 900.0;
-const LEFT: f64 = 250.0;
-const RIGHT: f64 = 700.0;
-const TOP: f64 = 84.0;
-const ROW: f64 = 22.0;
-
 /// The forest plot as a picture of its own.
 #[must_use]
 pub fn svg(title: &str, effects: &[Combined]) -> String {
-    let rows: usize = effects.iter().map(|effect| lines(effect).len() + 3).sum();
-    let height = TOP + rows as f64 * ROW + 40.0;
-    let reach = reach(effects);
-    let place = |value: f64| {
-        let share = (value / reach + 1.0) / 2.0;
-        LEFT + share.clamp(0.0, 1.0) * (RIGHT - LEFT)
-    };
-    let mut svg = Svg::new(WIDTH, height, title);
-    svg.headings(title, "Arm 1 minus arm 0 by site, 95 % intervals; diamonds: all sites together");
-    let bottom = height - 40.0;
-    for value in [-reach, -reach / 2.0, 0.0, reach / 2.0, reach] {
-        let shade = if value == 0.0 { "stroke=\"#444\"" } else { "stroke=\"#DDD\"" };
-        svg.line([place(value), TOP - 10.0], [place(value), bottom], shade);
-        svg.text(place(value), bottom + 18.0, "text-anchor=\"middle\"", &format!("{value:+.2}"));
-    }
-    let mut y = TOP + 8.0;
-    for effect in effects {
-        svg.text(24.0, y, "font-weight=\"bold\"", &effect.name);
-        y += ROW;
-        for Line { name, estimate, ends: [low, high], pooled } in lines(effect) {
-            svg.text(40.0, y, "", &name);
-            let (from, at, to) = (place(low), place(estimate), place(high));
-            let middle = y - 4.5;
-            if pooled {
-                let path = format!(
-                    "M{from:.1} {middle:.1}L{at:.1} {:.1}L{to:.1} {middle:.1}L{at:.1} {:.1}z",
-                    middle - 6.0,
-                    middle + 6.0
-                );
-                svg.path(&path, "fill=\"#0072B2\"");
-            } else {
-                svg.line([from, middle], [to, middle], "stroke=\"#222\" stroke-width=\"1.4\"");
-                svg.rect([at - 4.0, middle - 4.0], [8.0, 8.0], "fill=\"#222\"");
-            }
-            let numbers = format!("{estimate:+.3} [{low:+.3}, {high:+.3}]");
-            svg.text(WIDTH - 24.0, y, "text-anchor=\"end\"", &numbers);
-            y += ROW;
-        }
-        svg.text(40.0, y, "fill=\"#444\" font-size=\"12\"", &heterogeneity(effect));
-        y += 2.0 * ROW;
-    }
-    svg.finish()
+    let lines = effects.iter().flat_map(|effect| {
+        let intervals = intervals(effect).into_iter().map(Line::Interval);
+        core::iter::once(Line::Heading(effect.name.clone()))
+            .chain(intervals)
+            .chain([Line::Note(heterogeneity(effect))])
+    });
+    let subtitle = "Arm 1 minus arm 0 by site, 95 % intervals; diamonds: all sites together";
+    let arms = ["arm 0", "arm 1"].map(String::from);
+    let (title, subtitle, lines) = (title.into(), subtitle.into(), lines.collect());
+    Forest { title, subtitle, lines, arms, decimals: 3 }.svg()
 }

@@ -9,7 +9,7 @@
 //! | `[plan]` `boundary` | with `reports`: `obrien-fleming` or `pocock` | `none` |
 //! | `[world]` `baseline` | mean outcome (0 to 1) under arm 0, of all features | required |
 //! | `[world]` `effect` | what arm 1 adds to it as planned | required |
-//! | `[world]` `arrivals`, `delay`, `lost`, `drift` | as the options of `simulate` | `uniform`, 0, 0, 0 |
+//! | `[world]`, every other key of [`KEYS`] | as the option of `simulate` of this name | its default |
 //! | `[[scenario]]` | `name`, and keys of `[plan]` and `[world]` that it changes | one scenario, `base` |
 //!
 //! A value of `[plan]`, `[world]` or a `[[scenario]]` may be a list: every combination is a
@@ -22,7 +22,8 @@
 pub mod table;
 
 use crate::boundaries::Kind;
-use crate::simulate::{Arrivals, Chooser, Delay, Instance, Lost, Scenario, SimulateError, World};
+use crate::simulate::world::{KEYS, number};
+use crate::simulate::{Chooser, Instance, Scenario, SimulateError, World};
 use equipoise::plan::Plan;
 
 /// An effect of the grid.
@@ -59,7 +60,7 @@ impl Effect {
 
     /// The instance with this effect.
     #[must_use]
-    pub fn instance(self, features: u8, baseline: f64, effect: f64, drift: f64) -> Instance {
+    pub fn instance(self, features: u8, baseline: f64, effect: f64) -> Instance {
         let factor = match self {
             Self::Null => 0.0,
             Self::Planned | Self::OneAgainst => 1.0,
@@ -70,7 +71,6 @@ impl Effect {
         if let (Self::OneAgainst, Some(first)) = (self, instance.p1.first_mut()) {
             *first = baseline - effect;
         }
-        instance.drift = drift;
         instance
     }
 }
@@ -92,7 +92,13 @@ const PLAN_KEYS: [&str; 8] =
     ["features", "patients", "scale", "alpha", "epsilon", "beta", "reports", "close"];
 /// The key of `[plan]` that the device does not know: the boundary is the terminal's.
 const BOUNDARY: &str = "boundary";
-const WORLD_KEYS: [&str; 6] = ["baseline", "effect", "arrivals", "delay", "lost", "drift"];
+/// The keys of `[world]` that make the rates.
+const RATES: [&str; 2] = ["baseline", "effect"];
+
+/// All keys of `[world]`.
+fn world_keys() -> Vec<&'static str> {
+    RATES.into_iter().chain(KEYS.iter().map(|key| key.name)).collect()
+}
 
 fn refused(text: impl Into<String>) -> SimulateError {
     SimulateError::Refused(text.into())
@@ -174,7 +180,7 @@ fn grid(file: &File) -> Result<Vec<Cell>, SimulateError> {
     };
     let base: Vec<Axis> = [
         axes(&file.plan, &[&PLAN_KEYS[..], &[BOUNDARY]].concat())?,
-        axes(&file.world, &WORLD_KEYS)?,
+        axes(&file.world, &world_keys())?,
     ]
     .concat();
     let named = match &file.scenario[..] {
@@ -216,7 +222,7 @@ fn changed(base: &[Axis], table: &toml::Table) -> Result<(String, Vec<Axis>), Si
         _ => return Err(refused("a [[scenario]] without a name, allowed name = \"..\"")),
     };
     let mut all = base.to_vec();
-    for (key, values) in axes(&table, &[&PLAN_KEYS[..], &[BOUNDARY], &WORLD_KEYS[..]].concat())? {
+    for (key, values) in axes(&table, &[&PLAN_KEYS[..], &[BOUNDARY], &world_keys()].concat())? {
         match all.iter_mut().find(|(known, _)| *known == key) {
             Some(known) => known.1 = values,
             None => all.push((key, values)),
@@ -232,25 +238,16 @@ fn scenario(
     file: &File,
 ) -> Result<Scenario, SimulateError> {
     let of = |key: &str| values.iter().find(|(name, _)| name == key).map(|(_, value)| &**value);
-    let number = |key: &'static str, default: Option<f64>| match of(key) {
-        Some(text) => {
-            let number = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
-            number.ok_or_else(|| SimulateError::value(key, text, "a number"))
-        }
-        None => default.ok_or_else(|| refused(format!("[world] {key} is missing"))),
+    let rate = |key: &'static str| {
+        number(key, of(key).ok_or_else(|| refused(format!("[world] {key} is missing")))?)
     };
     let plan = PLAN_KEYS.iter().filter_map(|key| of(key).map(|value| (*key, value)));
     let plan = Plan::from_pairs([("design", chooser.design.name())].into_iter().chain(plan))?;
-    let arrivals = of("arrivals").unwrap_or("uniform");
-    let arrivals = Arrivals::parse(arrivals)?.ok_or_else(|| Arrivals::unknown(arrivals))?;
-    let (baseline, planned) = (number("baseline", None)?, number("effect", None)?);
-    let drift = number("drift", Some(0.0))?;
-    let world = World {
-        instance: effect.instance(plan.features(), baseline, planned, drift),
-        arrivals,
-        delay: Delay::parse(of("delay").unwrap_or("0"))?,
-        lost: Lost::parse(of("lost").unwrap_or("0"))?,
-    };
+    let [baseline, planned] = RATES.map(rate);
+    let mut world = World::plain(effect.instance(plan.features(), baseline?, planned?));
+    for key in &KEYS {
+        (key.read)(of(key.name).unwrap_or(key.default))?.apply(&mut world);
+    }
     let (runs, seed) = (file.runs.unwrap_or(1000), file.seed.unwrap_or(1));
     let boundary =
         match of(BOUNDARY) {
@@ -266,6 +263,7 @@ fn scenario(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulate::{Delay, Lost};
 
     const FILE: &str = "runs = 10\n[plan]\nfeatures = 2\npatients = [100, 200]\nepsilon = 1\n\
                         [world]\nbaseline = 0.4\neffect = 0.2\n";
@@ -316,7 +314,7 @@ mod tests {
             ("baseline = 0.4", "baseline = \"x\"", "f: baseline=x allowed a number"),
             ("epsilon = 1", "epsilon = 0", "f: epsilon=0 allowed 1/1000..=20"),
             ("runs = 10", "effects = [\"all\"]", "f: effects: \"all\", allowed no-effect planned"),
-            ("effect = 0.2", "effect = 0.7", "f: p1=1.1 allowed 0..=1"),
+            ("effect = 0.2", "effect = 0.7", "f: baseline + effect=1.1 allowed 0..=1"),
         ] {
             let error = parse("f", &FILE.replacen(from, to, 1)).unwrap_err().to_string();
             assert!(error.starts_with(message), "{error}");

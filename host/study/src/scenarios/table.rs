@@ -8,52 +8,15 @@
 //! | `level`, `feature` | `feature` with its number, or `overall` |
 //! | `features` to `boundary` | the plan, a column a key; ratios as decimals |
 //! | `p0`, `p1`, `effect` | mean outcomes and true effect of the feature; means over features for `overall` |
-//! | `arrivals` to `drift`, `runs`, `seed` | the world and the simulation |
+//! | the options of the world, `runs`, `seed` | the world (a delay by its ends, losses by arm) and the simulation |
 //! | `n` | mean patients of the feature, or of the trial |
 //! | the rest | as the columns of `simulate --csv`; `_se` is a standard error |
 
 use super::Cell;
-use crate::output::csv_field;
-use crate::simulate::{Figure, Summary};
-
-/// What stands in a row under a column.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// Words.
-    Text(String),
-    /// A whole number.
-    Whole(u64),
-    /// A number.
-    Number(f64),
-    /// Nothing.
-    None,
-}
-
-impl From<Option<f64>> for Value {
-    fn from(value: Option<f64>) -> Self {
-        value.map_or(Self::None, Self::Number)
-    }
-}
-
-impl Value {
-    fn csv(&self) -> String {
-        match self {
-            Self::Text(text) => csv_field(text),
-            Self::Whole(number) => number.to_string(),
-            Self::Number(number) => number.to_string(),
-            Self::None => String::new(),
-        }
-    }
-
-    fn json(&self) -> serde_json::Value {
-        match self {
-            Self::Text(text) => text.as_str().into(),
-            Self::Whole(number) => (*number).into(),
-            Self::Number(number) => (*number).into(),
-            Self::None => serde_json::Value::Null,
-        }
-    }
-}
+use crate::output::Value;
+use crate::simulate::figures::Reading;
+use crate::simulate::world::KEYS;
+use crate::simulate::{FeatureSummary, Summary};
 
 /// A row: names and values, the same names in every row.
 pub type Row = Vec<(&'static str, Value)>;
@@ -61,10 +24,9 @@ pub type Row = Vec<(&'static str, Value)>;
 /// The part of a row that the features of a trial share.
 fn setting(cell: &Cell) -> Row {
     let (scenario, plan) = (&cell.scenario, &cell.scenario.plan);
-    let world = &scenario.world;
     let text = |text: &dyn ToString| Value::Text(text.to_string());
     let whole = |number: u32| Value::Whole(number.into());
-    vec![
+    let mut row = vec![
         ("scenario", Value::Whole(cell.number as u64)),
         ("name", text(&cell.name)),
         ("effects", text(&cell.effect.name())),
@@ -77,72 +39,116 @@ fn setting(cell: &Cell) -> Row {
         ("beta", Value::Number(plan.beta().to_f64())),
         ("reports", whole(plan.reports().into())),
         ("boundary", scenario.boundary.map_or(Value::None, |kind| text(&kind.name()))),
-        ("arrivals", text(&world.arrivals)),
-        ("delay_from", whole(world.delay.from)),
-        ("delay_to", whole(world.delay.to)),
-        ("lost0", Value::Number(world.lost.0[0])),
-        ("lost1", Value::Number(world.lost.0[1])),
-        ("drift", Value::Number(world.instance.drift)),
-        ("runs", whole(scenario.runs)),
-        ("seed", Value::Whole(scenario.seed)),
-    ]
+    ];
+    row.extend(KEYS.iter().flat_map(|key| (key.tidy)(&scenario.world)));
+    row.extend([("runs", whole(scenario.runs)), ("seed", Value::Whole(scenario.seed))]);
+    row
 }
 
-fn figure(row: &mut Row, [name, error]: [&'static str; 2], figure: Option<Figure>) {
-    row.push((name, figure.map(|f| f.mean).into()));
-    row.push((error, figure.map(|f| f.error).into()));
+/// A figure of the table, for a feature and for the whole trial; a row of [`FIGURES`].
+struct Column {
+    name: &'static str,
+    /// The column of its standard error, if it has one.
+    error: Option<&'static str>,
+    feature: fn(&FeatureSummary) -> Reading,
+    overall: fn(&Summary) -> Reading,
+}
+
+impl Column {
+    const fn new(
+        name: &'static str,
+        error: Option<&'static str>,
+        feature: fn(&FeatureSummary) -> Reading,
+        overall: fn(&Summary) -> Reading,
+    ) -> Self {
+        Self { name, error, feature, overall }
+    }
+
+    fn cells(&self, reading: Reading) -> impl Iterator<Item = (&'static str, Value)> {
+        let error = self.error.map(|name| (name, reading.error.into()));
+        core::iter::once((self.name, reading.mean.into())).chain(error)
+    }
+}
+
+/// The figures of a row, in their order.
+const FIGURES: [Column; 12] = [
+    Column::new("worse_share", None, |f| f.worse_share.into(), |s| s.worse_share.into()),
+    Column::new("regret", Some("regret_se"), |_| Reading::NONE, |s| s.regret.into()),
+    Column::new("estimates", None, |f| f.estimates.into(), |s| s.estimates.into()),
+    Column::new("mse", None, |f| f.mse.into(), |_| Reading::NONE),
+    Column::new("bias", None, |f| f.bias.into(), |_| Reading::NONE),
+    Column::new(
+        "coverage",
+        Some("coverage_se"),
+        |f| f.coverage.into(),
+        |s| s.overall_coverage.into(),
+    ),
+    Column::new("width", None, |f| f.width.into(), |s| s.overall_width.into()),
+    Column::new(
+        "excludes_0",
+        Some("excludes_0_se"),
+        |f| f.excludes_0.into(),
+        |s| s.overall_excludes_0.into(),
+    ),
+    Column::new(
+        "wrong_side",
+        Some("wrong_side_se"),
+        |f| f.wrong_side.into(),
+        |s| s.overall_wrong_side.into(),
+    ),
+    Column::new("any_error", Some("any_error_se"), |_| Reading::NONE, |s| s.any_error.into()),
+    Column::new("settled", None, |f| f.dropped.into(), |s| s.dropped.into()),
+    Column::new("first_settled", None, |_| Reading::NONE, |s| s.first_drop.into()),
+];
+
+/// A level of a row: a feature or the whole trial, with its true rates and its mean patients.
+struct Level {
+    feature: Option<usize>,
+    rates: [Option<f64>; 2],
+    effect: f64,
+    patients: f64,
+}
+
+fn row(cell: &Cell, level: &Level, reading: impl Fn(&Column) -> Reading) -> Row {
+    let name = if level.feature.is_some() { "feature" } else { "overall" };
+    let mut row = setting(cell);
+    row.extend([
+        ("level", Value::Text(name.into())),
+        ("feature", level.feature.map_or(Value::None, |j| Value::Whole(j as u64))),
+        ("p0", level.rates[0].into()),
+        ("p1", level.rates[1].into()),
+        ("effect", Value::Number(level.effect)),
+        ("n", Value::Number(level.patients)),
+    ]);
+    row.extend(FIGURES.iter().flat_map(|column| column.cells(reading(column))));
+    row
 }
 
 /// The rows of a scenario under a design: its features, then the whole trial.
 #[must_use]
 pub fn rows(cell: &Cell, summary: &Summary) -> Vec<Row> {
     let instance = &cell.scenario.world.instance;
-    let mut all = Vec::new();
-    for (j, f) in summary.features.iter().enumerate() {
-        let mut row = setting(cell);
-        row.push(("level", Value::Text("feature".into())));
-        row.push(("feature", Value::Whole(j as u64)));
-        row.push(("p0", instance.p0.get(j).copied().into()));
-        row.push(("p1", instance.p1.get(j).copied().into()));
-        row.push(("effect", Value::Number(f.effect)));
-        row.push(("n", Value::Number(f.patients)));
-        row.push(("worse_share", Value::Number(f.worse_share)));
-        figure(&mut row, ["regret", "regret_se"], None);
-        row.push(("estimates", Value::Number(f.estimates)));
-        row.push(("mse", f.mse.into()));
-        row.push(("bias", f.bias.into()));
-        figure(&mut row, ["coverage", "coverage_se"], f.coverage);
-        row.push(("width", f.width.into()));
-        figure(&mut row, ["excludes_0", "excludes_0_se"], f.excludes_0);
-        figure(&mut row, ["wrong_side", "wrong_side_se"], f.wrong_side);
-        figure(&mut row, ["any_error", "any_error_se"], None);
-        row.push(("settled", Value::Number(f.dropped)));
-        row.push(("first_settled", Value::None));
-        all.push(row);
-    }
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let (p0, p1) = (mean(&instance.p0), mean(&instance.p1));
-    let mut row = setting(cell);
-    row.push(("level", Value::Text("overall".into())));
-    row.push(("feature", Value::None));
-    row.push(("p0", Value::Number(p0)));
-    row.push(("p1", Value::Number(p1)));
-    row.push(("effect", Value::Number(p1 - p0)));
-    row.push(("n", Value::Number(cell.scenario.plan.patients().into())));
-    row.push(("worse_share", Value::Number(summary.worse_share)));
-    figure(&mut row, ["regret", "regret_se"], Some(summary.regret));
-    row.push(("estimates", Value::Number(summary.estimates)));
-    row.push(("mse", Value::None));
-    row.push(("bias", Value::None));
-    figure(&mut row, ["coverage", "coverage_se"], summary.overall_coverage);
-    row.push(("width", summary.overall_width.into()));
-    figure(&mut row, ["excludes_0", "excludes_0_se"], summary.overall_excludes_0);
-    figure(&mut row, ["wrong_side", "wrong_side_se"], summary.overall_wrong_side);
-    figure(&mut row, ["any_error", "any_error_se"], Some(summary.any_error));
-    row.push(("settled", Value::Number(summary.dropped)));
-    row.push(("first_settled", summary.first_drop.into()));
-    all.push(row);
-    all
+    let rates = [&instance.p0, &instance.p1];
+    let of_feature = |(j, f): (usize, &FeatureSummary)| {
+        let level = Level {
+            feature: Some(j),
+            rates: rates.map(|rates| rates.get(j).copied()),
+            effect: f.effect,
+            patients: f.patients,
+        };
+        row(cell, &level, |column| (column.feature)(f))
+    };
+    let mean = |values: &Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    let [p0, p1] = rates.map(mean);
+    let whole = Level {
+        feature: None,
+        rates: [Some(p0), Some(p1)],
+        effect: p1 - p0,
+        patients: cell.scenario.plan.patients().into(),
+    };
+    let features = summary.features.iter().enumerate().map(of_feature);
+    let overall = row(cell, &whole, |column| (column.overall)(summary));
+    features.chain([overall]).collect()
 }
 
 /// The CSV form: a heading, then a line a row.

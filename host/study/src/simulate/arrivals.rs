@@ -19,11 +19,14 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::SimulateError;
 use super::instance::ONE;
 
 /// How features are drawn.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum Arrivals {
     /// All features equally often.
     Uniform,
@@ -34,7 +37,32 @@ pub enum Arrivals {
     /// Week and season, with this many patients a day.
     Seasonal(u32),
     /// These features in turn.
-    Trace(Vec<u8>),
+    Trace(Trace),
+}
+
+/// The features of a file, in order, by their number and a checksum. From the file of a shard come
+/// these two alone: they tell traces apart, and cannot be simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    features: Vec<u8>,
+    length: usize,
+    checksum: u32,
+}
+
+impl From<Vec<u8>> for Trace {
+    fn from(features: Vec<u8>) -> Self {
+        let checksum = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC).checksum(&features);
+        Self { length: features.len(), features, checksum }
+    }
+}
+
+impl Trace {
+    /// Reads `trace:LENGTH:CHECKSUM`.
+    fn without_features(text: &str) -> Option<Self> {
+        let (length, checksum) = text.strip_prefix("trace:")?.split_once(':')?;
+        let checksum = u32::from_str_radix(checksum, 16).ok()?;
+        Some(Self { features: Vec::new(), length: length.parse().ok()?, checksum })
+    }
 }
 
 const DAY: u32 = 20;
@@ -63,10 +91,16 @@ impl Arrivals {
         }))
     }
 
-    /// The error for a text that is neither a name nor a file that can be read.
-    #[must_use]
-    pub fn unknown(text: &str) -> SimulateError {
-        SimulateError::value("arrivals", text, ALLOWED)
+    /// Reads a name of the table above, or the file of that name.
+    ///
+    /// # Errors
+    /// A number that is not allowed, or a text that is neither a name nor a file that can be read.
+    pub fn read(text: &str) -> Result<Self, SimulateError> {
+        if let Some(arrivals) = Self::parse(text)? {
+            return Ok(arrivals);
+        }
+        let file = std::fs::read_to_string(text);
+        Self::trace(&file.map_err(|_| SimulateError::value("arrivals", text, ALLOWED))?)
     }
 
     /// Reads the words of a file.
@@ -79,7 +113,8 @@ impl Arrivals {
                 .map_err(|_| SimulateError::value("arrivals feature", word, "0..features"))
         };
         let words = text.split([',', ' ', '\t', '\r', '\n']).filter(|word| !word.is_empty());
-        words.map(feature).collect::<Result<_, _>>().map(Self::Trace)
+        let features: Vec<u8> = words.map(feature).collect::<Result<_, _>>()?;
+        Ok(Self::Trace(features.into()))
     }
 
     pub(super) fn check(&self, features: u8) -> Result<(), SimulateError> {
@@ -93,10 +128,10 @@ impl Arrivals {
                     && weights.iter().sum::<f64>() > 0.0
             }
             Self::Trace(trace) => {
-                if let Some(j) = trace.iter().find(|j| **j >= features) {
+                if let Some(j) = trace.features.iter().find(|j| **j >= features) {
                     return Err(SimulateError::value("arrivals feature", j, "0..features"));
                 }
-                !trace.is_empty()
+                !trace.features.is_empty()
             }
         };
         if good { Ok(()) } else { Err(SimulateError::value("arrivals", self, ALLOWED)) }
@@ -114,11 +149,26 @@ impl fmt::Display for Arrivals {
                 let weights: Vec<String> = weights.iter().map(f64::to_string).collect();
                 write!(f, "shares:{}", weights.join(","))
             }
-            Self::Trace(trace) => {
-                let sum = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC).checksum(trace);
-                write!(f, "trace:{}:{sum:08x}", trace.len())
-            }
+            Self::Trace(trace) => write!(f, "trace:{}:{:08x}", trace.length, trace.checksum),
         }
+    }
+}
+
+impl From<Arrivals> for String {
+    fn from(arrivals: Arrivals) -> Self {
+        arrivals.to_string()
+    }
+}
+
+impl TryFrom<String> for Arrivals {
+    type Error = SimulateError;
+
+    fn try_from(text: String) -> Result<Self, SimulateError> {
+        let known = match Self::parse(&text)? {
+            None => Trace::without_features(&text).map(Self::Trace),
+            named => named,
+        };
+        known.ok_or_else(|| SimulateError::value("arrivals", text, ALLOWED))
     }
 }
 
@@ -200,7 +250,7 @@ impl Features {
                 let tables = (0..STEPS).map(|step| [table(step, 0), table(step, 1)]).collect();
                 Self::Seasonal { day: *day, half: patients.div_ceil(2), tables }
             }
-            Arrivals::Trace(trace) => Self::Trace(trace.clone()),
+            Arrivals::Trace(trace) => Self::Trace(trace.features.clone()),
         }
     }
 

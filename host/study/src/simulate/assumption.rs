@@ -75,12 +75,16 @@ mod tests {
 
     #[test]
     fn each_part_of_the_assumption_can_break() {
+        let trace = |later: &dyn Fn(u32) -> bool| {
+            let features: Vec<u8> = (0..1000).map(|t| u8::from(later(t))).collect();
+            Arrivals::Trace(features.into())
+        };
         let of = |arrivals: &Arrivals| verdict(&counts(arrivals, 2, 1000, 1));
         assert!(of(&Arrivals::Uniform).contains("is met"), "{}", of(&Arrivals::Uniform));
         assert!(of(&Arrivals::Seasonal(20)).contains("is met"));
-        let rare = Arrivals::Trace((0..1000).map(|t| u8::from(t % 400 == 0)).collect());
+        let rare = trace(&|t| t % 400 == 0);
         assert!(of(&rare).contains("feature 1 has 3 of 1000 patients, fewer than ln n = 6.9"));
-        let late = Arrivals::Trace((0..1000).map(|t| u8::from(t >= 450)).collect());
+        let late = trace(&|t| t >= 450);
         assert_eq!(
             of(&late),
             "Assumption 1 (seasonal) is NOT met: feature 0 has 450 patients in the first half and 0 in \

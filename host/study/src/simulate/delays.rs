@@ -10,6 +10,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::SimulateError;
 use super::instance::ONE;
 use equipoise::terms::Arm;
@@ -18,7 +20,8 @@ use equipoise::terms::Arm;
 pub const MAX_DELAY: u32 = 16_000;
 
 /// Patients assigned between a patient and its outcome.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Delay {
     /// Least.
     pub from: u32,
@@ -72,8 +75,22 @@ impl fmt::Display for Delay {
     }
 }
 
+impl From<Delay> for String {
+    fn from(delay: Delay) -> Self {
+        delay.to_string()
+    }
+}
+
+impl TryFrom<String> for Delay {
+    type Error = SimulateError;
+
+    fn try_from(text: String) -> Result<Self, SimulateError> {
+        Self::parse(&text)
+    }
+}
+
 /// The probability that an outcome is lost, per arm.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lost(pub [f64; 2]);
 
 impl Lost {
@@ -108,5 +125,12 @@ impl Lost {
     /// The outcome of a patient of this arm is lost if a draw of 32 bits is below.
     pub(super) fn threshold(self, arm: Arm) -> u64 {
         (arm.of(self.0) * ONE).ceil() as u64
+    }
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [zero, one] = self.0;
+        write!(f, "{zero},{one}")
     }
 }

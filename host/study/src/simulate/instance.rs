@@ -20,7 +20,7 @@ use equipoise::terms::Arm;
 pub(super) const ONE: f64 = 4_294_967_296.0;
 
 /// Mean outcomes of every feature under each arm.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Instance {
     /// Mean outcome (0 to 1) under arm 0, one a feature.
     pub p0: Vec<f64>,
@@ -42,8 +42,20 @@ impl Instance {
     /// 0.35 and 0.1 make 0.45, not 0.44999999999999996.
     #[must_use]
     pub fn with_effect(features: u8, baseline: f64, effect: f64) -> Self {
+        Self::same(features, baseline, Self::raised(baseline, effect))
+    }
+
+    /// A rate and an effect of every feature.
+    #[must_use]
+    pub fn with_effects(baseline: Vec<f64>, effect: &[f64]) -> Self {
+        let p1 = baseline.iter().zip(effect).map(|(p0, effect)| Self::raised(*p0, *effect));
+        let p1 = p1.collect();
+        Self { p0: baseline, p1, drift: 0.0 }
+    }
+
+    fn raised(baseline: f64, effect: f64) -> f64 {
         const DECIMALS: f64 = 1e12;
-        Self::same(features, baseline, ((baseline + effect) * DECIMALS).round() / DECIMALS)
+        ((baseline + effect) * DECIMALS).round() / DECIMALS
     }
 
     /// Reads one feature a line: its two rates, separated by a comma or blanks. Lines that start
@@ -90,7 +102,7 @@ impl Instance {
     }
 
     pub(super) fn check(&self, features: u8) -> Result<(), SimulateError> {
-        for (name, rates) in [("p0", &self.p0), ("p1", &self.p1)] {
+        for (name, rates) in [("baseline", &self.p0), ("baseline + effect", &self.p1)] {
             if rates.len() != usize::from(features) {
                 let allowed = "one rate, or one a feature of the plan";
                 return Err(SimulateError::value(name, format!("{} rates", rates.len()), allowed));

@@ -30,6 +30,7 @@ mod calendar;
 pub mod comparators;
 pub mod delays;
 mod digits;
+pub mod figures;
 pub mod harness;
 pub mod instance;
 pub mod output;
@@ -37,6 +38,7 @@ pub mod shards;
 pub mod statistics;
 pub mod summary;
 mod watch;
+pub mod world;
 
 use std::fmt;
 
@@ -51,6 +53,7 @@ use equipoise::plan::{Design, Plan, PlanError};
 pub use instance::Instance;
 pub use statistics::Sums;
 pub use summary::{FeatureSummary, Figure, Summary};
+pub use world::World;
 
 /// Most runs of one simulation; bounds the sums.
 pub const MAX_RUNS: u32 = 1_000_000;
@@ -134,27 +137,6 @@ impl Chooser {
     }
 }
 
-/// How patients react, arrive, answer late or get lost.
-#[derive(Clone, Debug, PartialEq)]
-pub struct World {
-    /// The outcome rates of every feature and arm.
-    pub instance: Instance,
-    /// The features of the patients.
-    pub arrivals: Arrivals,
-    /// How late outcomes come.
-    pub delay: Delay,
-    /// How many never come.
-    pub lost: Lost,
-}
-
-impl World {
-    /// Patients of equally frequent features, outcomes at once and complete.
-    #[must_use]
-    pub fn plain(instance: Instance) -> Self {
-        Self { instance, arrivals: Arrivals::Uniform, delay: Delay::NONE, lost: Lost::NONE }
-    }
-}
-
 /// A simulation that can be run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
@@ -207,10 +189,7 @@ impl Scenario {
         if let (Some(kind), true) = (self.boundary, self.has_no_reports()) {
             return Err(SimulateError::value("boundary", kind.name(), NEEDS_REPORTS));
         }
-        self.world.instance.check(self.plan.features())?;
-        self.world.arrivals.check(self.plan.features())?;
-        self.world.delay.check()?;
-        self.world.lost.check()
+        self.world.check(self.plan.features())
     }
 }
 

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use equipoise::plan::Plan;
 
-use super::{Instance, Scenario, SimulateError, Summary, Sums};
+use super::{Scenario, SimulateError, Summary, Sums, World};
 
 /// Version of the file.
 const FORMAT: u32 = 3;
@@ -70,12 +70,8 @@ pub struct Setup {
     pub boundary: Option<String>,
     pub features: u8,
     pub patients: u32,
-    pub p0: Vec<f64>,
-    pub p1: Vec<f64>,
-    pub drift: f64,
-    pub arrivals: String,
-    pub delay: String,
-    pub lost: [f64; 2],
+    #[serde(flatten)]
+    pub world: World,
     pub runs: u32,
     pub seed: u64,
 }
@@ -88,7 +84,6 @@ fn parameters(plan: &Plan) -> String {
 
 impl Setup {
     fn new(scenario: &Scenario, sites: u32) -> Self {
-        let world = &scenario.world;
         let name = scenario.name();
         Self {
             design: if sites > 1 { format!("{name}, {sites} sites") } else { name },
@@ -96,12 +91,7 @@ impl Setup {
             boundary: scenario.boundary.map(|kind| kind.name().into()),
             features: scenario.plan.features(),
             patients: scenario.plan.patients(),
-            p0: world.instance.p0.clone(),
-            p1: world.instance.p1.clone(),
-            drift: world.instance.drift,
-            arrivals: world.arrivals.to_string(),
-            delay: world.delay.to_string(),
-            lost: world.lost.0,
+            world: scenario.world.clone(),
             runs: scenario.runs,
             seed: scenario.seed,
         }
@@ -165,13 +155,12 @@ impl Shard {
             return Err(failed(format!("format={} allowed {FORMAT}", shard.format)));
         }
         for Outcome { setup, sums, .. } in &mut shard.results {
-            let sizes = [setup.p0.len(), setup.p1.len(), sums.features.len()];
+            let instance = &setup.world.instance;
+            let sizes = [instance.p0.len(), instance.p1.len(), sums.features.len()];
             if sizes != [usize::from(setup.features); 3] {
                 return Err(failed("the numbers of features differ".into()));
             }
-            let instance =
-                Instance { p0: setup.p0.clone(), p1: setup.p1.clone(), drift: setup.drift };
-            sums.restore(&instance, setup.patients);
+            sums.restore(instance, setup.patients);
         }
         Ok(shard)
     }
@@ -230,7 +219,8 @@ pub fn merge(mut parts: Vec<Shard>) -> Result<Shard, SimulateError> {
 mod tests {
     use super::*;
     use crate::boundaries::Kind;
-    use crate::simulate::sums;
+    use crate::simulate::world::KEYS;
+    use crate::simulate::{Instance, sums};
 
     /// Parts with and without a boundary count other things and make no whole; the file of one
     /// without is as it was before there were boundaries.
@@ -250,5 +240,38 @@ mod tests {
         assert_eq!(whole, part(0..4, pocock));
         assert!(whole.to_json().contains("\"pocock\""));
         assert!(!part(0..4, None).to_json().contains("boundary"));
+    }
+
+    /// Parts of worlds that differ in a single value make no whole, whichever value it is, once
+    /// they were written to files and read back.
+    #[test]
+    fn parts_of_another_world_are_refused() {
+        let plan = Plan::parse("features=2 patients=40 epsilon=1").unwrap();
+        let part = |runs: Range<u32>, change: &dyn Fn(&mut World)| {
+            let mut scenario = Scenario::new(plan, Instance::same(2, 0.3, 0.6), 4, 1);
+            change(&mut scenario.world);
+            let found = sums(&scenario, runs.clone(), &|| ()).unwrap();
+            let file = Shard::new(runs, &[(&scenario, 1, found)]).to_json();
+            Shard::from_json("part", &file).unwrap()
+        };
+        let refused = |name: &str, change: &dyn Fn(&mut World)| {
+            let error = merge(vec![part(0..2, &|_| ()), part(2..4, change)]);
+            let error = error.expect_err(name).to_string();
+            assert!(error.contains("their setups differ"), "{name}: {error}");
+            merge(vec![part(0..2, change), part(2..4, change)]).expect(name);
+        };
+        refused("p0", &|world| world.instance.p0[1] = 0.4);
+        refused("p1", &|world| world.instance.p1[1] = 0.5);
+        for key in &KEYS {
+            let change = (key.read)(key.example).unwrap();
+            refused(key.name, &|world| change.apply(world));
+        }
+        let trace = |text: &'static str| {
+            move |world: &mut World| {
+                world.arrivals = crate::simulate::Arrivals::trace(text).unwrap();
+            }
+        };
+        let parts = vec![part(0..2, &trace("0 1 1")), part(2..4, &trace("0 1 0"))];
+        assert!(merge(parts).unwrap_err().to_string().contains("their setups differ"));
     }
 }

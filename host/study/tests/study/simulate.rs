@@ -225,7 +225,7 @@ fn impossible_scenarios_are_named() {
     bad.world.instance.p0.pop();
     assert_eq!(message(bad), "p0=1 rates allowed one rate, or one a feature of the plan");
     let mut bad = good.clone();
-    bad.world.arrivals = Arrivals::Trace(vec![0, 2]);
+    bad.world.arrivals = Arrivals::Trace(vec![0, 2].into());
     assert_eq!(message(bad), "arrivals feature=2 allowed 0..features");
     let mut bad = good;
     bad.world.delay = Delay { from: 3, to: 2 };

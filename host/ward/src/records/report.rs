@@ -292,12 +292,12 @@ pub fn table(effects: &Effects, trial: Option<&TrialFile>) -> String {
         let _ = row.truth.map_or(Ok(()), |truth| write!(text, "  {truth:+.3}"));
         text.push('\n');
     }
-    let scale = picture::Scale::of(&rows);
+    let (ends, lines) = picture::blocks(&rows);
     if !rows.is_empty() {
-        let _ = writeln!(text, "\n{:<widest$}  {}", "", scale.ends());
+        let _ = writeln!(text, "\n{:<widest$}  {ends}", "");
     }
-    for row in &rows {
-        let _ = writeln!(text, "{:<widest$}  {}", row.name, scale.blocks(row));
+    for (row, line) in rows.iter().zip(lines) {
+        let _ = writeln!(text, "{:<widest$}  {line}", row.name);
     }
     if rows.is_empty() {
         text.push_str("no feature has an estimate\n");
