@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::error::CliError;
+use super::values::named;
 use equipoise::kits::advantage;
 use equipoise::plan::Design;
 use equipoise::terms::MAX_KITS;
@@ -16,7 +17,7 @@ use equipoise_study::output::{check_file, say, write_file};
 #[derive(Debug, clap::Args)]
 pub struct AuditArgs {
     /// Audit this design only
-    #[arg(long, value_name = "DESIGN", value_parser = named)]
+    #[arg(long, value_parser = named(Design::ALL, Design::name))]
     design: Option<Design>,
     /// Every chance of small trials, and pairs of larger ones, over the device's line
     #[arg(long)]
@@ -36,19 +37,12 @@ pub struct AuditArgs {
     /// Print JSON instead of a table and a chart
     #[arg(long)]
     json: bool,
-    /// Write the chart to a file
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
+    /// Write the chart as SVG
+    #[arg(long, value_name = "FILE.svg", alias = "svg")]
+    out: Option<PathBuf>,
     /// Overwrite the file if it exists
-    #[arg(long, requires = "svg")]
+    #[arg(long, requires = "out")]
     force: bool,
-}
-
-fn named(name: &str) -> Result<Design, String> {
-    let known = Design::ALL.into_iter().find(|design| design.name() == name);
-    known.ok_or_else(|| {
-        format!("{name} is no design, allowed {}", equipoise::plan::Key::Design.allowed())
-    })
 }
 
 impl AuditArgs {
@@ -141,7 +135,7 @@ fn json(findings: &[Finding], attacks: &[(Numbering, Attack)]) -> serde_json::Re
 /// A claim was exceeded that somebody relies on, kit numbers reveal arms, or the chart cannot be
 /// written.
 pub fn audit(args: &AuditArgs) -> Result<(), CliError> {
-    if let Some(path) = &args.svg {
+    if let Some(path) = &args.out {
         check_file(path, args.force).map_err(|error| CliError::file(path, &error))?;
     }
     let (methods, kits) = args.selected();
@@ -158,7 +152,7 @@ pub fn audit(args: &AuditArgs) -> Result<(), CliError> {
             say(&describe_attacks(&attacks));
         }
     }
-    if let Some(path) = &args.svg {
+    if let Some(path) = &args.out {
         write_file(path, table::svg(&findings), args.force)
             .map_err(|error| CliError::file(path, &error))?;
     }

@@ -25,8 +25,8 @@ pub struct PoolArgs {
     #[arg(long, value_name = "TRIAL.toml")]
     trial: Option<PathBuf>,
     /// Write the forest plot as SVG
-    #[arg(long, value_name = "FILE.svg")]
-    svg: Option<String>,
+    #[arg(long, value_name = "FILE.svg", alias = "svg")]
+    out: Option<String>,
     /// Write everything as JSON (- for standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
@@ -40,7 +40,7 @@ pub struct PoolArgs {
 /// # Errors
 /// A file that cannot be read or written; reports that do not belong together, or a wrong MAC.
 pub fn pool(args: &PoolArgs) -> Result<(), CliError> {
-    for out in [&args.svg, &args.json].into_iter().flatten().filter(|out| *out != "-") {
+    for out in [&args.out, &args.json].into_iter().flatten().filter(|out| *out != "-") {
         check_file(out, args.force).map_err(|error| CliError::file(out, &error))?;
     }
     let name = |path: &str| {
@@ -63,7 +63,7 @@ pub fn pool(args: &PoolArgs) -> Result<(), CliError> {
     let write = |path: &str, text: String| {
         write_file(path, text, args.force).map_err(|error| CliError::file(path, &error))
     };
-    if let Some(path) = &args.svg {
+    if let Some(path) = &args.out {
         write(path, forest::svg(title, &effects))?;
     }
     let json = || forest::json(title, macs == Macs::Right, &effects);

@@ -61,7 +61,7 @@ fn reports_of_two_devices_are_pooled() {
     let keys = ["--key-file", &key1, "--key-file", &key2];
     let svg = text(&one.file("forest.svg"));
     let (code, table, error) =
-        pool(&[&[north.as_str(), &south, "--svg", &svg], &keys[..]].concat());
+        pool(&[&[north.as_str(), &south, "--out", &svg], &keys[..]].concat());
     println!("{table}");
     assert_eq!(code, Some(0), "{error}");
     for words in [

@@ -91,7 +91,7 @@ fn files_are_never_overwritten_silently() {
         ([&["pareto"], &small[..]].concat(), "--out", "p.png"),
         ([&["normality"], &small[..]].concat(), "--out", "n.svg"),
         (plan.to_vec(), "--out", "t.toml"),
-        (vec!["audit", "--structured", "--design=uniform"], "--svg", "a.svg"),
+        (vec!["audit", "--structured", "--design=uniform"], "--out", "a.svg"),
     ] {
         let path = at(name);
         let run = |more: &[&str]| equipoise(&[&words[..], &[option, &path], more].concat());
