@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::error::CliError;
+use super::values::named;
 use equipoise::kits::advantage;
 use equipoise::plan::Design;
 use equipoise::terms::MAX_KITS;
@@ -16,7 +17,7 @@ use equipoise_study::output::{check_file, say, write_file};
 #[derive(Debug, clap::Args)]
 pub struct AuditArgs {
     /// Audit this design only
-    #[arg(long, value_name = "DESIGN", value_parser = named)]
+    #[arg(long, value_parser = named(Design::ALL, Design::name))]
     design: Option<Design>,
     /// Every chance of small trials, and pairs of larger ones, over the device's line
     #[arg(long)]
@@ -42,13 +43,6 @@ pub struct AuditArgs {
     /// Overwrite the file if it exists
     #[arg(long, requires = "out")]
     force: bool,
-}
-
-fn named(name: &str) -> Result<Design, String> {
-    let known = Design::ALL.into_iter().find(|design| design.name() == name);
-    known.ok_or_else(|| {
-        format!("{name} is no design, allowed {}", equipoise::plan::Key::Design.allowed())
-    })
 }
 
 impl AuditArgs {

@@ -21,7 +21,8 @@ const HARDLY: f64 = 0.55;
 /// `equipoise check`
 #[derive(Debug, clap::Args)]
 pub struct CheckArgs {
-    /// The trial file
+    /// Trial file with plan and names
+    #[arg(value_name = "TRIAL")]
     file: PathBuf,
     /// Patients enrolled a day, to warn if too many wait for their outcome at a time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]

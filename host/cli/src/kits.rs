@@ -97,8 +97,8 @@ fn list(args: &ListArgs) -> Result<(), CliError> {
         return Err(CliError::usage("the list of kits is written as CSV: --csv"));
     }
     let (trial, key) = (TrialFile::read(&args.trial)?, KeyFile::read(&args.key_file)?);
-    let OutputArgs { output, force } = &args.output;
-    let files = output.as_ref().map(|list| [list.clone(), seal_path(list)]);
+    let OutputArgs { out, force } = &args.output;
+    let files = out.as_ref().map(|list| [list.clone(), seal_path(list)]);
     for file in files.iter().flatten() {
         check_file(file, *force).map_err(|error| CliError::file(file, &error))?;
     }

@@ -16,6 +16,7 @@ mod log;
 mod plan;
 mod pool;
 mod report;
+mod roles;
 mod sample;
 mod session;
 mod simulate;
@@ -43,6 +44,7 @@ use error::{CliError, finish};
 /// Exit codes: 0 done, 1 refused by the device or the log, 2 usage, 3 no device.
 #[derive(Parser)]
 #[command(name = "equipoise", version, args_conflicts_with_subcommands = true)]
+#[command(subcommand_value_name = "COMMAND", help_template = roles::help_template::<Command>())]
 struct Cli {
     #[command(flatten)]
     start: start::StartArgs,
@@ -55,9 +57,9 @@ struct Cli {
 enum Command {
     /// Run a whole simulated trial over a device's serial line
     Demo(demo::DemoArgs),
-    /// Show the bedside screen on a device: enrol, see the arm, enter outcomes
+    /// Show the bedside screen: enrol, see the arm, enter outcomes
     Terminal(bedside::TerminalArgs),
-    /// Serve the bedside to a browser on this machine: enrol, see the arm, enter outcomes
+    /// Serve the bedside page to a browser on this machine
     Web(web::WebArgs),
     /// Enrol a patient and print the arm
     Assign(bedside::AssignArgs),
@@ -81,7 +83,7 @@ enum Command {
     Status(bedside::StatusArgs),
     /// Run the device on this machine, with its flash in a file
     Device(device::DeviceArgs),
-    /// Audit the privacy claims of the designs, and the kit numbers of blinded trials
+    /// Audit the privacy claims of the designs, and the kit numbers
     ///
     /// Without a method all of them are used; with `--design`, all but `--kits`, which is not about
     /// a design.
@@ -101,23 +103,23 @@ enum Command {
     Erase(custodian::EraseArgs),
     /// Print the estimates with their intervals
     Report(report::ReportArgs),
-    /// Run many trials of one or more designs and print their operating characteristics
+    /// Simulate many trials and print their operating characteristics
     Simulate(simulate::SimulateArgs),
-    /// Merge the parts of a simulation into the bytes that one run would have written
+    /// Merge the parts of a simulation, as if one run had written them
     Merge(simulate::MergeArgs),
-    /// Draw regret against error, the cost of privacy, or the cost of a rare feature
+    /// Draw regret against error, the cost of privacy or a rare feature
     Pareto(charts::ParetoArgs),
     /// Compare the errors of the estimates with the normal law
     Normality(charts::NormalityArgs),
-    /// Find the patients, effect, epsilon or alpha for a wanted power, width, share or regret
+    /// Find the patients, effect, epsilon or alpha that reach a target
     Plan(plan::PlannerArgs),
-    /// Combine the reports of several devices that ran the same trial file
+    /// Combine the reports of several devices that ran one trial file
     Pool(pool::PoolArgs),
     /// The kits of a blinded trial: list them, check a list, unblind one
-    #[command(subcommand)]
+    #[command(subcommand, subcommand_value_name = "COMMAND")]
     Kits(kits::KitsCommand),
     /// Check the log of a terminal
-    #[command(subcommand)]
+    #[command(subcommand, subcommand_value_name = "COMMAND")]
     Log(log::LogCommand),
     /// Draw from the noise laws, for anybody to test them
     Sample(sample::SampleArgs),
@@ -230,7 +232,7 @@ fn manual() -> Result<(), CliError> {
     Ok(())
 }
 
-/// One page: the program, then every subcommand.
+/// One page: the program, its commands by role, then a section a command.
 fn manual_page() -> io::Result<Vec<u8>> {
     let mut command = Cli::command();
     command.build();
@@ -241,14 +243,23 @@ fn manual_page() -> io::Result<Vec<u8>> {
     man.render_synopsis_section(&mut page)?;
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
-    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
-        let man = clap_mangen::Man::new(sub.clone());
-        let mut section = Vec::new();
-        man.render_synopsis_section(&mut section)?;
-        man.render_description_section(&mut section)?;
-        man.render_options_section(&mut section)?;
-        writeln!(page, ".SH \"EQUIPOISE {}\"", sub.get_name().to_uppercase())?;
-        page.write_all(String::from_utf8_lossy(&section).replace(".SH ", ".SS ").as_bytes())?;
+    roles::manual_section(&command).to_writer(&mut page)?;
+    for sub in roles::in_order(&command) {
+        manual_of(sub, &mut page)?;
     }
     Ok(page)
+}
+
+/// The section of a command, and those of its subcommands.
+fn manual_of(command: &clap::Command, page: &mut Vec<u8>) -> io::Result<()> {
+    let man = clap_mangen::Man::new(command.clone());
+    let mut section = Vec::new();
+    man.render_synopsis_section(&mut section)?;
+    man.render_description_section(&mut section)?;
+    man.render_options_section(&mut section)?;
+    let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
+    writeln!(page, ".SH \"{}\"", name.to_uppercase())?;
+    page.write_all(String::from_utf8_lossy(&section).replace(".SH ", ".SS ").as_bytes())?;
+    let mut subs = command.get_subcommands().filter(|sub| sub.get_name() != roles::HELP);
+    subs.try_for_each(|sub| manual_of(sub, page))
 }

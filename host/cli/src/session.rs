@@ -35,10 +35,10 @@ impl PortArgs {
 #[derive(Debug, clap::Args)]
 pub struct OutputArgs {
     /// File to write; by default standard output
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    #[arg(long, short, alias = "output", value_name = "FILE")]
+    pub out: Option<PathBuf>,
     /// Overwrite the file if it exists
-    #[arg(long, requires = "output")]
+    #[arg(long, requires = "out")]
     pub force: bool,
 }
 
@@ -48,7 +48,7 @@ impl OutputArgs {
     /// # Errors
     /// The file exists, or cannot be written.
     pub fn write(&self, text: &str) -> Result<(), CliError> {
-        let Some(path) = &self.output else {
+        let Some(path) = &self.out else {
             say(text);
             return Ok(());
         };

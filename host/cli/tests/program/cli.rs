@@ -297,13 +297,66 @@ fn manual_knows_every_subcommand() {
         "provision",
         "report",
         "log",
+        "kits",
+        "kits list",
     ] {
         assert!(
             manual.out.contains(&format!(".SH \"EQUIPOISE {}\"", name.to_uppercase())),
             "{name}"
         );
+        let name = name.split(' ').next_back().unwrap_or_default();
         for shell in ["bash", "zsh", "fish"] {
             assert!(ward.run(&["completions", shell]).out.contains(name), "{shell}: {name}");
+        }
+    }
+}
+
+/// Help and manual page list the commands by role: the first of a role stands below its heading.
+#[test]
+fn help_lists_commands_by_role() {
+    let ward = Ward::new();
+    let (short, long, manual) = (ward.good(&["-h"]), ward.good(&["--help"]), ward.good(&["man"]));
+    assert_eq!(ward.good(&["help"]), long);
+    for (role, command) in [
+        ("Bedside", "terminal"),
+        ("Custodian", "check"),
+        ("Pharmacy", "kits"),
+        ("Statistician", "plan"),
+        ("Auditor", "audit"),
+        ("Engineer", "demo"),
+    ] {
+        for help in [&short, &long] {
+            assert!(help.contains(&format!("\n\n{role}:\n  {command} ")), "{role}: {help}");
+        }
+        let listed = format!(".SS {role}\n.PD 0\n.TP 13\n\\fB{command}\\fR\n");
+        assert!(manual.contains(&listed), "{role}: {manual}");
+    }
+    assert!(!long.contains("\nCommands:"), "the flat list is gone: {long}");
+    assert!(!ward.good(&["kits", "--help"]).contains("Bedside:"), "that list is of the program");
+}
+
+/// A command that writes a file takes its name as `--out`; earlier spellings are read, not shown.
+#[test]
+fn files_are_named_by_out() {
+    let ward = Ward::new();
+    for (command, earlier) in [
+        ("report", &["--output", "-o"][..]),
+        ("list", &["--output", "-o"]),
+        ("waiting", &["--output", "-o"]),
+        ("kits list", &["--output", "-o"]),
+        ("audit", &["--svg"]),
+        ("pool", &["--svg"]),
+        ("plan", &[]),
+        ("pareto", &[]),
+        ("normality", &[]),
+    ] {
+        let words: Vec<&str> = command.split(' ').collect();
+        let help = ward.run(&[&words[..], &["--help"]].concat()).out;
+        assert!(help.contains("--out <FILE") || help.contains("--out <TRIAL.toml>"), "{help}");
+        for option in earlier {
+            let done = ward.run(&[&words[..], &[option, "f.svg", "--force", "--help"]].concat());
+            assert_eq!(done.code, 0, "{command} {option}: {done:?}");
+            assert!(!help.contains(&format!("{option} <")), "{command}: {help}");
         }
     }
 }
