@@ -30,7 +30,7 @@
 //!   is not for domains below a million; proofs of Feistel networks end near the square root of the
 //!   domain, here 1,400 kits.
 //! * A round costs one and a half HChaCha20, in all 5,900 instructions on the Cortex-M0
-//!   (`tests/qemu/blinded.rs`). HMAC-SHA256 hashes four blocks for one bit.
+//!   (`tests/boards/qemu/blinded.rs`). HMAC-SHA256 hashes four blocks for one bit.
 //!
 //! # Bound
 //! An adversary who learns the places of `q` kits, chosen freely in both directions (an unblinding

@@ -13,7 +13,7 @@
 //!   Not constant time: callers that hide the value must also hide its timing.
 //!
 //! The sampler is written by hand, because all of this is needed at once: a discrete law whose loss
-//! is exactly bounded, no float, no allocation, and tables that `tests/noise.rs` checks against big
+//! is exactly bounded, no float, no allocation, and tables that `tests/device/noise.rs` checks against big
 //! integers.
 //!
 //! # How a draw is made
@@ -53,7 +53,7 @@
 //! ```
 //!
 //! and, since e_j < 2^-38.9, it is also below -num/den + 2^-38, and so below 0. How the thresholds
-//! are computed, and with which error, is said in `exponential`; `tests/noise.rs` multiplies the
+//! are computed, and with which error, is said in `exponential`; `tests/device/noise.rs` multiplies the
 //! tables out in big integers and checks both inequalities.
 //!
 //! # The end of the number line

@@ -1,5 +1,5 @@
 //! The firmware on an emulated micro:bit v2: the Unicorn engine and the model of the nRF52833 in
-//! `tests/nrf52833`. Started by `cargo xtask test`, which builds the images and installs
+//! `tests/boards/nrf52833`. Started by `cargo xtask test`, which builds the images and installs
 //! the engine; without them these tests fail.
 
 mod blinded;

@@ -1,18 +1,34 @@
-//! The trace of one ASSIGN in CONTRIBUTING.md names functions that exist, in at most 12 steps.
+//! The trace of one ASSIGN in CONTRIBUTING.md names functions that exist, each called by the one
+//! under which it is indented.
 
 use std::fs;
 use std::path::Path;
 
-/// The rows of the trace: file and function.
-fn steps(text: &str) -> Vec<(String, String)> {
+/// Spaces that a call is indented under its caller.
+const INDENT: usize = 2;
+/// Most steps that a reader follows.
+const STEPS: usize = 18;
+
+/// A step of the trace: how deep it is, its file and its function.
+#[derive(Debug, PartialEq, Eq)]
+struct Step {
+    depth: usize,
+    file: String,
+    function: String,
+}
+
+/// The steps of the trace, in order.
+fn steps(text: &str) -> Vec<Step> {
     let trace =
         text.split("## One ASSIGN").nth(1).expect("CONTRIBUTING.md has the trace of an ASSIGN");
     let trace = trace.split("\n## ").next().unwrap();
-    let rows = trace.lines().filter(|line| line.starts_with("| ") && line.contains('`'));
-    let cell = |row: &str, i| {
-        row.split('|').nth(i).unwrap_or_default().trim().trim_matches('`').to_owned()
+    let lines = trace.lines().filter_map(|line| line.strip_prefix("    "));
+    let step = |line: &str| {
+        let (file, function) = line.split_whitespace().next()?.split_once("::")?;
+        let depth = (line.len() - line.trim_start().len()) / INDENT;
+        Some(Step { depth, file: file.to_owned(), function: function.to_owned() })
     };
-    rows.map(|row| (cell(row, 2), cell(row, 3))).collect()
+    lines.filter_map(step).collect()
 }
 
 /// Whether a source text defines a function of this name.
@@ -22,15 +38,33 @@ fn defines(source: &str, function: &str) -> bool {
     starts.any(|end| source[end..].starts_with(['(', '<']))
 }
 
+/// Whether a source text calls a function of this name.
+fn calls(source: &str, function: &str) -> bool {
+    let call = format!("{function}(");
+    source.match_indices(&call).map(|(at, _)| &source[..at]).any(|before| {
+        let name = before.ends_with(|last: char| last.is_alphanumeric() || last == '_');
+        !name && !before.ends_with("fn ")
+    })
+}
+
 #[test]
 fn trace_names_existing_functions() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let steps = steps(&fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap());
-    assert!((6..=12).contains(&steps.len()), "{} steps", steps.len());
-    for (file, function) in steps {
-        let source =
-            fs::read_to_string(root.join(&file)).unwrap_or_else(|error| panic!("{file}: {error}"));
-        assert!(defines(&source, &function), "{file} has no function `{function}`");
+    let read = |file: &str| {
+        fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+    };
+    let steps = steps(&read("CONTRIBUTING.md"));
+    assert!((12..=STEPS).contains(&steps.len()), "{} steps", steps.len());
+    for (i, step) in steps.iter().enumerate() {
+        let Step { depth, file, function } = step;
+        assert!(defines(&read(file), function), "{file} has no function `{function}`");
+        if *depth == 0 {
+            continue;
+        }
+        let caller = steps[..i].iter().rev().find(|before| before.depth < *depth);
+        let caller = caller.unwrap_or_else(|| panic!("{step:?} is indented under nothing"));
+        assert_eq!(caller.depth + 1, *depth, "{step:?} is indented by more than one step");
+        assert!(calls(&read(&caller.file), function), "{caller:?} does not call {step:?}");
     }
 }
 
@@ -38,4 +72,17 @@ fn trace_names_existing_functions() {
 fn definitions_are_whole_names() {
     assert!(defines("pub fn assign<const M: usize>(", "assign") && defines("fn open()", "open"));
     assert!(!defines("fn assigned(", "assign") && !defines("assign()", "assign"));
+    assert!(calls("self.open(x)", "open") && calls("open(x)", "open"));
+    assert!(!calls("fn open(x)", "open") && !calls("reopen(x)", "open"));
+}
+
+#[test]
+fn nesting_is_read_from_indentation() {
+    let found = steps("## One ASSIGN\n\n    a.rs::f  one\n      b.rs::g  two\n\n## Next\n    c::h\n");
+    let step = |depth, file: &str, function: &str| Step {
+        depth,
+        file: file.to_owned(),
+        function: function.to_owned(),
+    };
+    assert_eq!(found, [step(0, "a.rs", "f"), step(1, "b.rs", "g")]);
 }

@@ -4,7 +4,7 @@
 //! A page of the nRF51 (v1) lasts 20,000 erases, one of the nRF52833 (v2) 10,000, one of the Pico
 //! 2's flash 100,000. Requests follow each other without idle time: a board does no work ahead, so
 //! that its journal fills every page. It counts, it does not time: every run prints the same
-//! (`cargo test --test endurance -- --nocapture`).
+//! (`cargo test --test device endurance:: -- --nocapture`).
 
 use equipoise::testkit::desk;
 

@@ -1,7 +1,7 @@
 //! Mounting any flash image never panics, and damage to what was committed is never taken
 //! for something else.
 //!
-//! `cargo test --test flash_images` mounts a few thousand images; `EQUIPOISE_IMAGES=10000000` in
+//! `cargo test --test device flash_images::` mounts a few thousand images; `EQUIPOISE_IMAGES=10000000` in
 //! its environment sets another number.
 use crate::common::book;
 mod forged;

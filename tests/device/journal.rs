@@ -3,7 +3,7 @@
 //!
 //! Other tests show that the journal keeps its promises; this one shows that it did not change. The
 //! format must stay readable, and the number and order of flash operations are part of what an
-//! observer sees. If a change is wanted, `EQUIPOISE_GOLDEN=write cargo test --test journal` makes a
+//! observer sees. If a change is wanted, `EQUIPOISE_GOLDEN=write cargo test --test device journal::` makes a
 //! new record.
 
 use crate::common::book;

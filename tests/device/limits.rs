@@ -1,7 +1,7 @@
 //! The limits of the interval that docs/simulate.md names, measured: it holds on average over
 //! settling times, only if recording does not depend on the outcome, and each interval by itself.
 //!
-//! `cargo test --test limits -- --nocapture` prints the figures.
+//! `cargo test --test device limits:: -- --nocapture` prints the figures.
 
 use equipoise::chance::Sampler;
 use equipoise::plan::Plan;

@@ -6,7 +6,7 @@
 //! something.
 //!
 //! An ordinary run cuts the recoveries of a sample of the first cuts. All of them, for some
-//! minutes: `EQUIPOISE_EVERY_CUT=1 cargo test --test power_cut -- --nocapture`.
+//! minutes: `EQUIPOISE_EVERY_CUT=1 cargo test --test device power_cut:: -- --nocapture`.
 use crate::common::book;
 use crate::common::cuts;
 

@@ -1,5 +1,5 @@
 """A Cortex-M processor in software: the Unicorn engine runs its instructions; interrupts, sleep, time and power are
-modelled here. The chips (`tests/nrf52833/chip.py`, `tests/rp2350/chip.py`) add memory and peripherals.
+modelled here. The chips (`tests/boards/nrf52833/chip.py`, `tests/boards/rp2350/chip.py`) add memory and peripherals.
 
 Time is counted in cycles. Instructions run in slices of SLICE; within a slice time moves only where a peripheral lets
 it move. Interrupts are taken between slices, a few microseconds late at most. A sleep or a poll for the end of

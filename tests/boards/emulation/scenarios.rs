@@ -12,7 +12,7 @@ use equipoise::wire::{FileDigest, Reply, TrialName};
 const PLAN: &str = "features=4 patients=5000 epsilon=1";
 /// Microseconds by which slices of instructions blur exact moments.
 const SLICES: f64 = 30.0;
-/// Microseconds after which a terminal sends its request again (`src/host/terminal/client.rs`).
+/// Microseconds after which a terminal sends its request again (`host/ward/src/line/client.rs`).
 const PATIENCE: u64 = 2_500_000;
 
 /// Takes the report and requires that its MAC is the one of these rows, this trial and this plan
@@ -341,7 +341,7 @@ pub fn restarted(board: &mut Board, known: &Known, cause: &str) {
     known.check(board);
 }
 
-/// Causes of a reset, as the models number them (`tests/emulation/cortex.py`).
+/// Causes of a reset, as the models number them (`tests/boards/emulation/cortex.py`).
 const POWER: u64 = 0;
 const PIN: u64 = 1;
 const WATCHDOG: u64 = 2;

@@ -1,8 +1,8 @@
 //! Every command that `docs/board.md`, `docs/porting.md` and `docs/wire.md` show is run, with a
 //! probe-rs that only writes down its calls; or it is listed here with the reason why it cannot be.
 //!
-//! The test vectors of `docs/wire.md` are in `tests/wire_document.rs`, its examples in
-//! `tests/python_client.rs` and `tests/browser`.
+//! The test vectors of `docs/wire.md` are in `tests/device/wire_document.rs`, its examples in
+//! `host/cli/tests/program/python_client.rs` and `host/cli/tests/program/browser`.
 
 use super::fake::Fake;
 use std::collections::BTreeSet;
