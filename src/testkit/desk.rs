@@ -24,6 +24,12 @@ pub const PLAN: &str = "PLAN features=3 patients=20 epsilon=1";
 #[derive(Clone)]
 pub struct Flash<const P: usize = PAGE>(pub Rc<RefCell<StrictFlash<P>>>);
 
+impl Default for Flash {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Flash {
     pub fn new() -> Self {
         Self::of(PAGES)

@@ -78,7 +78,8 @@ fn definitions_are_whole_names() {
 
 #[test]
 fn nesting_is_read_from_indentation() {
-    let found = steps("## One ASSIGN\n\n    a.rs::f  one\n      b.rs::g  two\n\n## Next\n    c::h\n");
+    let found =
+        steps("## One ASSIGN\n\n    a.rs::f  one\n      b.rs::g  two\n\n## Next\n    c::h\n");
     let step = |depth, file: &str, function: &str| Step {
         depth,
         file: file.to_owned(),

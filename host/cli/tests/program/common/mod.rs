@@ -3,5 +3,6 @@
 pub mod clock;
 pub mod page;
 pub mod relay;
+#[cfg(feature = "terminal-tests")]
 pub mod screen;
 pub mod ward;
