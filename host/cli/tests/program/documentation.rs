@@ -72,7 +72,7 @@ fn links_lead_somewhere() {
 #[test]
 fn named_files_exist() {
     let rooms =
-        ["src/", "tests/", "docs/", "examples/", "benches/", "xtask/", "fuzz/", ".ci/", ".cargo/"];
+        ["src/", "host/", "tests/", "docs/", "examples/", "benches/", "xtask/", "fuzz/", ".ci/"];
     let mut checked = 0;
     let mut missing = Vec::new();
     for (path, text) in documents() {
@@ -128,6 +128,25 @@ fn missing_file(name: Option<&String>) -> Option<String> {
     (!root().join(name).exists()).then(|| format!("there is no file {name}"))
 }
 
+/// Folders of the test binaries, each named as its binary.
+const TESTS: [&str; 6] = [
+    "tests/device",
+    "tests/boards",
+    "host/study/tests/study",
+    "host/audit/tests/audit",
+    "host/ward/tests/ward",
+    "host/cli/tests/program",
+];
+
+/// Fault of `--test NAME` with the module that it is to run, if there is one.
+fn missing_test(name: &str, filter: Option<&String>) -> Option<String> {
+    let Some(folder) = TESTS.iter().find(|folder| folder.rsplit('/').next() == Some(name)) else {
+        return Some(format!("there is no test {name}"));
+    };
+    let module = filter.and_then(|filter| filter.split("::").next())?;
+    missing_file(Some(&format!("{folder}/{module}.rs")))
+}
+
 /// Checks the part of a cargo command that names something of this repository.
 fn cargo(rest: &[String], equipoise: &dyn Fn(&[String]) -> Option<String>) -> Option<String> {
     let behind = rest.iter().position(|word| word == "--").map_or(rest.len(), |at| at + 1);
@@ -136,9 +155,15 @@ fn cargo(rest: &[String], equipoise: &dyn Fn(&[String]) -> Option<String>) -> Op
         Some("xtask") => xtask(&rest[1..]),
         Some("run") if behind < rest.len() => equipoise(&rest[behind..]),
         Some("test" | "bench") => {
-            let test = value("--test").map(|name| format!("tests/{name}.rs"));
-            let bench = value("--bench").map(|name| format!("benches/{name}.rs"));
-            missing_file(test.or(bench).as_ref())
+            let bench = value("--bench").map(|name| format!("{name}.rs"));
+            let benches = ["benches", "host/study/benches", "host/ward/benches"];
+            let found =
+                |bench: &String| benches.iter().any(|f| root().join(f).join(bench).exists());
+            match (value("--test"), bench) {
+                (Some(name), _) => missing_test(name, rest.iter().find(|word| word.contains("::"))),
+                (None, Some(bench)) if !found(&bench) => Some(format!("there is no bench {bench}")),
+                _ => None,
+            }
         }
         Some("install") => None,
         Some(
@@ -225,8 +250,9 @@ fn promises_name_tests_that_exist() {
         let cell = row.trim_end_matches('|').rsplit('|').next().unwrap();
         for name in inline_code(cell) {
             if let Some(file) = name.strip_suffix(".rs") {
-                folder = root().join("tests").join(file);
-                assert!(folder.with_extension("rs").exists(), "{name}: no such test file");
+                let folders = TESTS.map(|tests| root().join(tests).join(file));
+                let found = folders.into_iter().find(|path| path.with_extension("rs").exists());
+                folder = found.unwrap_or_else(|| panic!("{name}: no such test file"));
                 continue;
             }
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
