@@ -304,7 +304,8 @@ const CHILD: &str = "EQUIPOISE_TEST_LOG";
 fn alone(test: &str, log: &Path) -> Command {
     let mut command = Command::new("sh");
     let line = "ulimit -n 64; exec \"$0\" --exact --nocapture \"$1\"";
-    command.args(["-c", line]).arg(std::env::current_exe().unwrap()).arg(test).env(CHILD, log);
+    command.args(["-c", line]).arg(std::env::current_exe().unwrap());
+    command.arg(format!("log::{test}")).env(CHILD, log);
     command
 }
 

@@ -96,7 +96,7 @@ impl Squatter {
         if matches!(means, Means::Root) {
             command.uid(SQUATTER).gid(SQUATTER);
         }
-        command.args(["--exact", "squatter::squatter_process", "--ignored", "--nocapture"]);
+        command.args(["--exact", "safety::squatter::squatter_process", "--ignored", "--nocapture"]);
         command.env(ORDERS, orders).current_dir("/").stdin(Stdio::piped()).stdout(Stdio::null());
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut told = BufReader::new(child.stderr.take().unwrap());
