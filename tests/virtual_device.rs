@@ -175,7 +175,7 @@ fn wait_for(file: &Path) -> Instant {
 /// Killed in its first start, and again in the next one, the device ends up blank.
 #[test]
 fn killed_first_start_ends_blank() {
-    const KILLS: u32 = 100;
+    const KILLS: u32 = 60;
     let place = tempfile::tempdir().unwrap();
     let start = |flash: &Path| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_equipoise"));
