@@ -44,5 +44,7 @@ mod image;
 mod kits;
 #[path = "qemu/known.rs"]
 mod known;
+#[path = "emulation/purges.rs"]
+mod purges;
 #[path = "emulation/scenarios.rs"]
 mod scenarios;

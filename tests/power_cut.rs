@@ -11,6 +11,12 @@
 mod book;
 #[path = "common/cuts.rs"]
 mod cuts;
+#[path = "common/desk.rs"]
+mod desk;
+#[path = "power_cut/first_start.rs"]
+mod first_start;
+#[path = "common/wide.rs"]
+mod wide;
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;

@@ -39,5 +39,7 @@ mod elf;
 mod image;
 #[path = "qemu/known.rs"]
 mod known;
+#[path = "emulation/purges.rs"]
+mod purges;
 #[path = "emulation/scenarios.rs"]
 mod scenarios;

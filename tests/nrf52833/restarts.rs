@@ -2,6 +2,7 @@
 //! cause.
 
 use crate::board::Firmware;
+use crate::purges;
 use crate::scenarios::{self, begun, restarted};
 
 /// Longer than the watchdog waits, in microseconds.
@@ -12,6 +13,18 @@ const WATCHDOG: u64 = 17_000_000;
 #[test]
 fn power_cuts_lose_nothing_answered() {
     scenarios::power_cuts(40);
+}
+
+/// The power fails in the first start, and in the start after it: the board ends up blank.
+#[test]
+fn cut_first_start_ends_blank() {
+    purges::first_start_cuts(20);
+}
+
+/// The power fails in `ERASE`, and in the start after it: the trial is as it was, or gone.
+#[test]
+fn cut_erase_keeps_or_removes_the_trial() {
+    purges::erase_cuts(20);
 }
 
 /// The journal goes round its whole region, a page a power-up, and nothing is lost.
