@@ -89,8 +89,8 @@
 //!
 //! Flash that reads 0x00 when new is no special case: a page is erased before it is opened, and
 //! blankness only matters on a region without any valid header. That one is new if at most one page
-//! is neither all ones nor all zeros (its first erase or header torn); two pages with headers exist
-//! before anything is committed.
+//! is neither all ones nor all zeros (its first erase or header torn), not counting pages without a
+//! record if page 1 was touched: they failed. Two pages with records exist before a mount returns.
 //!
 //! # First start
 //! A new region is formatted by a purge from page 1, which takes as many pages as the parts need.
@@ -107,8 +107,8 @@
 //! part; that one is closed only after its commit, and then the log is complete and goes on as any
 //! other. Formatting again erases all pages but page 1, last first, and then page 1: a cut leaves a
 //! shorter beginning of the same log and one torn page, in whose place the page before may be
-//! closed. A page that failed is known to the header behind it. Where that header is the torn one,
-//! the page holds no record: it was found not blank, or did not take its own header.
+//! closed. A page that failed is known to the header behind it. If that header is torn or erased,
+//! the page holds no record: it was found not blank, did not take its header, or was erased too.
 //!
 //! Nothing else passes. A mount returns, and only then can anything be answered, when a page that
 //! holds the last part was committed and closed, and one that is not `purging` was committed behind

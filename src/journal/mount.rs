@@ -127,19 +127,15 @@ impl<F: JournalFlash> Journal<F> {
             && self.is_new_behind(newest.seq)?)
     }
 
-    /// Whether every page without a header is new: blank, in either sense. One may be torn, by its
-    /// erase or its header. Pages that failed are not counted: those that are known, and those
-    /// between `newest` and the torn one, which hold no record.
+    /// Whether every page without a header is new, but for one that is torn and for pages that
+    /// failed. Those are known, or hold no record; there are none of the latter if not even the
+    /// page behind `newest` was touched.
     fn is_new_behind(&mut self, newest: u32) -> Result<bool, NorFlashErrorKind> {
-        let (mut torn, mut next) = (0, newest.saturating_add(1));
+        let touched = !self.region.is_new(newest.saturating_add(1))?;
+        let mut torn = 0;
         for seq in 1..=self.region.pages {
             let known = self.has_failed(seq) || self.region.header(seq)?.is_some();
-            if known || self.region.is_new(seq)? {
-                continue;
-            }
-            if seq == next && self.region.is_bare(seq)? {
-                next += 1;
-            } else {
+            if !(known || self.region.is_new(seq)? || touched && self.region.is_bare(seq)?) {
                 torn += 1;
             }
         }

@@ -122,20 +122,24 @@ impl<const PAGE: usize, P: Parts, B: Fn() -> Box<P> + Sync> Board<PAGE, B> {
         });
     }
 
-    /// Judges the next start, and every `step`-th cut of it.
+    /// Judges the next start, and cuts of it: of its first operations, which erase, in every way,
+    /// and then of every `step`-th.
     fn recover(
         &self,
         flash: &StrictFlash<PAGE>,
         step: Option<usize>,
         context: &dyn Fn() -> String,
     ) {
+        const FIRST: u64 = 6;
         self.judge(flash.clone(), context);
         let Some(step) = step else { return };
         let step = if every_cut() { step.div_ceil(2) } else { step };
-        for cut in (0..self.operations(flash)).step_by(step) {
-            let tear = tears(cut).nth(cut as usize % 6).unwrap();
-            let torn = self.cut(flash, cut, tear);
-            self.judge(torn, &|| format!("{}, then at {cut} ({tear:?})", context()));
+        let operations = self.operations(flash);
+        for cut in (0..operations.min(FIRST)).chain((FIRST..operations).step_by(step)) {
+            for tear in if cut < FIRST { tears(cut).collect() } else { one_way(cut) } {
+                let torn = self.cut(flash, cut, tear);
+                self.judge(torn, &|| format!("{}, then at {cut} ({tear:?})", context()));
+            }
         }
     }
 }
