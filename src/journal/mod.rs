@@ -89,8 +89,34 @@
 //!
 //! Flash that reads 0x00 when new needs no special case: a page is erased before it is opened, and
 //! blankness only matters on a region without any valid header. That one is new if at most one page
-//! is neither all ones nor all zeros (its first erase or header torn); two pages with headers exist
-//! before anything is committed.
+//! is neither all ones nor all zeros (its first erase or header torn), not counting pages without a
+//! record if page 1 was touched: they failed. Two pages with records exist before a mount returns.
+//!
+//! # First start
+//! A new region is formatted by a purge from page 1, which takes as many pages as the parts need.
+//! If it is cut before they hold every part, there is nothing to go back to, and the region is
+//! formatted again. All of this must be true:
+//! 1. The log begins with the first page of all. No other page is its own page before, and numbers
+//!    never start again, so a log that has gone round the region does not pass.
+//! 2. The newest page is `purging`.
+//! 3. The committed sweeps hold fewer than all parts, which `swept` tells: it counts from 0.
+//! 4. The newest page is still `open`, or its header counts fewer than all parts.
+//! 5. Every page without a valid header is new, but for pages that failed and one that is torn.
+//!
+//! A cut first start always passes. Its pages are the first, and `purging` until one holds the last
+//! part; that one is closed only after its commit, and then the log is complete and goes on as any
+//! other. Formatting again erases all pages but page 1, last first, and then page 1: a cut leaves a
+//! shorter beginning of the same log and one torn page, in whose place the page before may be
+//! closed. A page that failed is known to the header behind it. If that header is torn or erased,
+//! the page holds no record: it was found not blank, did not take its header, or was erased too.
+//!
+//! Nothing else passes. A mount returns, and only then can anything be answered, when a page that
+//! holds the last part was committed and closed, and one that is not `purging` was committed behind
+//! it. From then on the newest page counts all parts for ever, `ERASE` and every other purge
+//! included: they begin behind a complete log and erase none of it before a complete one is
+//! committed. So the header of the last part's page and of all pages behind it would have to be
+//! lost, two at least. Their records would still be there, and a region with two such pages is
+//! damaged.
 //!
 //! # Failing flash
 //! If a page is not blank after its erase, or does not take its header, its number is left out. If

@@ -68,13 +68,10 @@ impl<F: JournalFlash> Journal<F> {
         };
         self.failed = newest.failed;
         let survey = self.survey(parts, &newest)?;
-        let Some((seq, tail)) = survey.committed else {
-            // Only the first page of all has none before it, and a commit behind it would have
-            // closed it.
-            let first = self.page(newest.oldest)?;
-            let blank = first.before == first.seq && !first.closed;
-            return if blank { self.format(parts) } else { Err(MountError::Damaged) };
-        };
+        if self.is_first_start(&newest, survey.committed)? {
+            return self.format(parts);
+        }
+        let Some((seq, tail)) = survey.committed else { return Err(MountError::Damaged) };
         let header = self.page(seq)?;
         if header.closed {
             // A page after this one held something committed.
@@ -110,15 +107,35 @@ impl<F: JournalFlash> Journal<F> {
                 return Err(MountError::OtherFormat(format));
             }
         }
-        if self.is_new()? { self.format(parts) } else { Err(MountError::Foreign) }
+        if self.is_new_behind(0)? { self.format(parts) } else { Err(MountError::Foreign) }
     }
 
-    /// Whether no page was ever opened: all are blank, in either sense, but for one whose first
-    /// erase or header was torn.
-    fn is_new(&mut self) -> Result<bool, NorFlashErrorKind> {
+    /// Whether the first purge of all was cut before its pages held every part: then no mount of
+    /// this journal ever returned. (Why this is exact: "First start" in the journal's header.)
+    fn is_first_start(
+        &mut self,
+        newest: &Header,
+        committed: Option<Place>,
+    ) -> Result<bool, MountError> {
+        let first = self.page(newest.oldest)?;
+        let swept = committed.map_or(Ok(0), |(seq, _)| self.page(seq).map(|page| page.swept))?;
+        let count = u32::from(self.region.count);
+        Ok(first.before == first.seq
+            && newest.purging
+            && swept < count
+            && (newest.swept < count || !newest.closed)
+            && self.is_new_behind(newest.seq)?)
+    }
+
+    /// Whether every page without a header is new, but for one that is torn and for pages that
+    /// failed. Those are known, or hold no record; there are none of the latter if not even the
+    /// page behind `newest` was touched.
+    fn is_new_behind(&mut self, newest: u32) -> Result<bool, NorFlashErrorKind> {
+        let touched = !self.region.is_new(newest.saturating_add(1))?;
         let mut torn = 0;
-        for place in 0..self.region.pages {
-            if !self.region.uniform(place, BLANK)? && !self.region.uniform(place, 0)? {
+        for seq in 1..=self.region.pages {
+            let known = self.has_failed(seq) || self.region.header(seq)?.is_some();
+            if !(known || self.region.is_new(seq)? || touched && self.region.is_bare(seq)?) {
                 torn += 1;
             }
         }
@@ -139,10 +156,18 @@ impl<F: JournalFlash> Journal<F> {
                 return Ok(false);
             }
         }
-        Ok(!journal.is_new()?)
+        Ok(!journal.is_new_behind(0)?)
     }
 
+    /// Starts the journal from page 1.
     fn format<P: Parts>(&mut self, parts: &P) -> Result<(), MountError> {
+        // Last first: a cut leaves the beginning of the first start before. Page 1 is erased when
+        // it is opened.
+        for seq in (2..=self.region.pages).rev() {
+            if !self.region.is_new(seq)? {
+                self.region.erase(seq)?;
+            }
+        }
         for key in 0..self.region.count {
             if let Some(place) = parts.secret(key) {
                 place.set(NOWHERE);

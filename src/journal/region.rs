@@ -219,6 +219,21 @@ impl<F: JournalFlash> Region<F> {
         Ok(true)
     }
 
+    /// Whether the page may never have been written: new flash reads as ones or as zeros.
+    pub(super) fn is_new(&mut self, seq: u32) -> Result<bool, NorFlashErrorKind> {
+        Ok(self.uniform(seq, BLANK)? || self.uniform(seq, 0)?)
+    }
+
+    /// Whether the page holds no record: at most one word behind the header is not blank, and the
+    /// shortest record has two.
+    pub(super) fn is_bare(&mut self, seq: u32) -> Result<bool, NorFlashErrorKind> {
+        let mut used = 0;
+        for at in HEADER..Self::PAGE {
+            used += u32::from(self.word(seq, at)? != BLANK);
+        }
+        Ok(used <= 1)
+    }
+
     /// The end of what was written to the page: the word behind the last that is not blank.
     pub(super) fn used(&mut self, seq: u32) -> Result<u16, NorFlashErrorKind> {
         for at in (0..Self::PAGE).rev() {

@@ -7,6 +7,9 @@
 //!
 //! An ordinary run cuts the recoveries of a sample of the first cuts. All of them, for some
 //! minutes: `EQUIPOISE_EVERY_CUT=1 cargo test --test device power_cut:: -- --nocapture`.
+
+mod first_start;
+
 use crate::common::book;
 use crate::common::cuts;
 

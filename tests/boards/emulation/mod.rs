@@ -1,6 +1,7 @@
 //! The chip models that run the images of the v2 and the Pico 2.
 
 pub mod board;
+pub mod purges;
 pub mod scenarios;
 
 /// An emulated chip.

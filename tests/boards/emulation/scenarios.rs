@@ -9,7 +9,7 @@ use equipoise::device::report::ReportMac;
 use equipoise::plan::Plan;
 use equipoise::wire::{FileDigest, Reply, TrialName};
 
-const PLAN: &str = "features=4 patients=5000 epsilon=1";
+pub const PLAN: &str = "features=4 patients=5000 epsilon=1";
 /// Microseconds by which slices of instructions blur exact moments.
 const SLICES: f64 = 30.0;
 /// Microseconds after which a terminal sends its request again (`host/ward/src/line/client.rs`).

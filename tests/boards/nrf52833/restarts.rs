@@ -3,6 +3,7 @@
 
 use super::CHIP;
 use crate::emulation::board::Firmware;
+use crate::emulation::purges;
 use crate::emulation::scenarios::{self, begun, restarted};
 
 /// Longer than the watchdog waits, in microseconds.
@@ -13,6 +14,18 @@ const WATCHDOG: u64 = 17_000_000;
 #[test]
 fn power_cuts_lose_nothing_answered() {
     scenarios::power_cuts(&CHIP, 40);
+}
+
+/// The power fails in the first start, and in the start after it: the board ends up blank.
+#[test]
+fn cut_first_start_ends_blank() {
+    purges::first_start_cuts(&CHIP, 20);
+}
+
+/// The power fails in `ERASE`, and in the start after it: the trial is as it was, or gone.
+#[test]
+fn cut_erase_keeps_or_removes_the_trial() {
+    purges::erase_cuts(&CHIP, 20);
 }
 
 /// The journal goes round its whole region, a page a power-up, and nothing is lost.

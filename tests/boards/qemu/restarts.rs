@@ -3,7 +3,8 @@
 use crate::qemu::bedside::{Bedside, Dice, KEY, hex, sealed, unsealed};
 use crate::qemu::emulator::{Emulator, Firmware};
 use crate::qemu::known::Known;
-use std::time::Duration;
+use equipoise::testkit::order;
+use std::time::{Duration, Instant};
 
 const PLAN: &str = "features=4 patients=5000 epsilon=1";
 /// Times the power is cut.
@@ -32,6 +33,64 @@ fn random_power_cuts_lose_no_answer() {
         "{CUTS} power cuts: {} patients assigned, {} resolved, 0 lost",
         known.assigned, known.resolved
     );
+}
+
+/// The power fails at random moments of the first start: the board ends up blank. (QEMU
+/// reports every start as a reset.)
+#[test]
+fn cut_first_start_ends_blank() {
+    let mut dice = Dice(17);
+    let begin = Instant::now();
+    Emulator::boot(Firmware::Release).expect_hello("blank", "restart=reset");
+    let time = begin.elapsed().as_micros() as u32;
+    for _ in 0..20 {
+        let mut board = Emulator::boot(Firmware::Release);
+        std::thread::sleep(Duration::from_micros(dice.roll(time).into()));
+        let (_, flash) = board.cut_power();
+        board = Emulator::boot_on(Firmware::Release, &flash);
+        board.expect_hello("blank", "restart=reset");
+    }
+}
+
+/// The power fails at random moments of `ERASE`: the trial is as it was, or gone.
+#[test]
+fn cut_erase_keeps_or_removes_the_trial() {
+    let mut dice = Dice(19);
+    let mut board = Emulator::boot(Firmware::Release);
+    board.begin(PLAN);
+    let begin = Instant::now();
+    board.as_custodian("ERASE");
+    let time = begin.elapsed().as_micros() as u32;
+    let (mut known, mut kept) = (None, 0);
+    for _ in 0..20 {
+        let trial = known.get_or_insert_with(|| {
+            let planned = order(KEY, &format!("PLAN {PLAN}"), |line| board.request(line));
+            assert!(planned.starts_with("OK trial="), "{planned}");
+            Known::default()
+        });
+        let reply = board.request(&trial.next());
+        trial.heard(&reply);
+        // The last of the lines, the command with its proof, gets no reply here.
+        order(KEY, "ERASE", |line| match line.starts_with("ERASE") {
+            true => {
+                board.send(format!("{}\n", sealed(line)).as_bytes());
+                String::new()
+            }
+            false => board.request(line),
+        });
+        std::thread::sleep(Duration::from_micros(dice.roll(time).into()));
+        let (sent, flash) = board.cut_power();
+        board = Emulator::boot_on(Firmware::Release, &flash);
+        if board.request("HELLO").contains(" running ") {
+            assert!(sent.is_empty(), "{sent:?}, and the trial is still there");
+            trial.check(&mut board);
+            kept += 1;
+        } else {
+            board.expect_hello("blank", "restart=reset");
+            known = None;
+        }
+    }
+    println!("20 power cuts, {kept} times the trial was still there, as it was");
 }
 
 #[test]

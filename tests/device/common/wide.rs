@@ -80,6 +80,7 @@ impl Parts for Wide {
     }
 
     fn secret(&self, key: u16) -> Option<&Place> {
-        key.is_multiple_of(3).then(|| &self.places[usize::from(key)])
+        // A torn descriptor may ask for any key.
+        self.places.get(usize::from(key)).filter(|_| key.is_multiple_of(3))
     }
 }

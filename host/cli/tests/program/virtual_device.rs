@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use desk::{KEY, sealed};
 use equipoise::testkit::order;
@@ -152,6 +152,68 @@ impl Notebook {
 
 fn connect(board: &Board) -> BufReader<UnixStream> {
     BufReader::new(UnixStream::connect(&board.path).unwrap())
+}
+
+/// Starts a device on standard input, says `HELLO` and gives the time it took to answer, counted
+/// from the moment its flash file was there.
+fn time_to_answer(flash: &Path, child: &mut Child) -> Duration {
+    let made = wait_for(flash);
+    writeln!(child.stdin.as_mut().unwrap(), "{}", sealed("HELLO")).unwrap();
+    let mut reply = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut reply).unwrap();
+    assert!(reply.contains(" blank "), "{reply}");
+    made.elapsed()
+}
+
+/// The moment at which a file is there.
+fn wait_for(file: &Path) -> Instant {
+    let begin = Instant::now();
+    while !file.exists() {
+        assert!(begin.elapsed() < Duration::from_secs(30), "no {}", file.display());
+        std::thread::yield_now();
+    }
+    Instant::now()
+}
+
+/// Killed in its first start, and again in the next one, the device ends up blank.
+#[test]
+fn killed_first_start_ends_blank() {
+    const KILLS: u32 = 60;
+    let place = tempfile::tempdir().unwrap();
+    let start = |flash: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_equipoise"));
+        command.args(["device", "--stdio", "--flash"]).arg(flash);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+    };
+    let kill = |mut child: Child| {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    };
+    let first = place.path().join("first");
+    let mut child = start(&first);
+    let time = time_to_answer(&first, &mut child);
+    kill(child);
+    let mut chance = Xoshiro256PlusPlus::seed_from_u64(5);
+    let mut moment = || time.mul_f64(f64::from(chance.next_u32()) / f64::from(u32::MAX));
+    let mut cut = 0;
+    for number in 0..KILLS {
+        let flash = place.path().join(number.to_string());
+        for _ in 0..=number % 2 {
+            let child = start(&flash);
+            wait_for(&flash);
+            std::thread::sleep(moment());
+            kill(child);
+        }
+        // A first start has ended with the first page that says so: bit 30 of its second word.
+        let bytes = std::fs::read(&flash).unwrap();
+        let opened = || bytes.chunks(4096).filter(|page| page[..4] != [0xff; 4]);
+        cut += u32::from(opened().count() > 0 && opened().all(|page| page[7] & 0x40 != 0));
+        let mut child = start(&flash);
+        time_to_answer(&flash, &mut child);
+        kill(child);
+    }
+    println!("{KILLS} killed first starts, {cut} of them between their first page and their last");
+    assert!(cut > 0, "no first start was cut");
 }
 
 /// Killed 200 times under load, the device loses nothing that it answered.
