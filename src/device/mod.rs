@@ -125,6 +125,31 @@ fn send(reply: &Reply<'_>, out: &mut impl FnMut(&Reply<'_>, &[u8])) {
     out(reply, line.as_bytes());
 }
 
+impl<S, F, E, const M: usize, const U: usize> Device<S, F, E>
+where
+    S: DerefMut<Target = DeviceState<M, U>>,
+    F: JournalFlash,
+    E: Entropy,
+{
+    /// Powers up: mounts the flash, which finishes whatever a power cut interrupted, and tests and
+    /// reads the entropy source. `state` may hold anything; it is filled from flash.
+    ///
+    /// ```
+    /// use equipoise::device::health::Repeatable;
+    /// use equipoise::device::{Device, DeviceState};
+    /// use equipoise::testkit::strict_flash::StrictFlash;
+    ///
+    /// let (mut state, flash) = (DeviceState::<4, 16>::BLANK, StrictFlash::<2048>::new(24, 0xFF));
+    /// let mut device = Device::new(&mut state, flash, Repeatable::new(1), None);
+    /// let mut said = String::new();
+    /// device.handle_line(b"HELLO", &mut |_, line| said += &String::from_utf8_lossy(line));
+    /// assert!(said.starts_with("HELLO equipoise 2 "), "{said}");
+    /// ```
+    pub fn new(state: S, flash: F, entropy: E, restart: Option<Restart>) -> Self {
+        Self::with_generator(state, flash, entropy, restart)
+    }
+}
+
 impl<S, F, E, G, const M: usize, const U: usize> Device<S, F, E, G>
 where
     S: DerefMut<Target = DeviceState<M, U>>,
@@ -132,9 +157,8 @@ where
     E: Entropy,
     G: Seeded,
 {
-    /// Powers up: mounts the flash, which finishes whatever a power cut interrupted, and tests and
-    /// reads the entropy source. `state` may hold anything; it is filled from flash.
-    pub fn new(state: S, flash: F, entropy: E, restart: Option<Restart>) -> Self {
+    /// [`Device::new`] with another generator than the one that ships.
+    pub fn with_generator(state: S, flash: F, entropy: E, restart: Option<Restart>) -> Self {
         let mut device = Self::asleep(state, flash, entropy, restart);
         device.power_up();
         device

@@ -105,7 +105,8 @@ impl Desk {
 
 impl<E: Entropy, G: Seeded, const M: usize, const U: usize, const P: usize> Desk<E, G, M, U, P> {
     pub fn on(flash: Flash<P>, entropy: E) -> Self {
-        let device = Device::new(Box::new(DeviceState::BLANK), flash.clone(), entropy, None);
+        let device =
+            Device::with_generator(Box::new(DeviceState::BLANK), flash.clone(), entropy, None);
         Self { device, flash }
     }
 

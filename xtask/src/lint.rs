@@ -51,6 +51,17 @@ pub fn lint() -> Result<(), String> {
     // Logs of the emulated board; the other boards do not have them.
     let mut command = compiler.cargo("clippy", Board::V1.target());
     run(command.args(Board::V1.firmware(Profile::Logging)).args(strict))?;
+    // As somebody builds it who has a board of his own: without the flags of ours.
+    let mut embed = compiler.cargo("build", Board::V2.target());
+    embed.env("CARGO_TARGET_THUMBV7EM_NONE_EABIHF_RUSTFLAGS", "--cfg embedded");
+    run(embed.args([
+        "--package",
+        "equipoise",
+        "--example",
+        "embed",
+        "--target-dir",
+        "target/embed",
+    ]))?;
     strict_doc(cargo().args(["doc", "--workspace"]), "")?;
     oldest_compiler()
 }

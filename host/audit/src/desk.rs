@@ -163,7 +163,7 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
     /// A device that has started on this flash.
     fn on(flash: Flash, entropy: E, restart: Restart, leak: Option<Leak<M, U>>) -> Self {
         let state = Box::new(DeviceState::BLANK);
-        let mut device = Device::new(state, flash, entropy, Some(restart));
+        let mut device = Device::with_generator(state, flash, entropy, Some(restart));
         device.set_image(IMAGE);
         Self { device, leak, hidden: None, erased: None }
     }
