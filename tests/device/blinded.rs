@@ -23,6 +23,11 @@ fn arms(kits: &[u32]) -> Vec<Arm> {
     kits.iter().map(|kit| given.arm(*kit)).collect()
 }
 
+/// Whether a reply has these words, one after the other.
+fn has(reply: &str, words: &str) -> bool {
+    format!("{reply} ").contains(&format!(" {words} "))
+}
+
 /// A whole trial: every patient gets the next kit of an arm, a replacement is of the same arm, and
 /// no reply but `KIT` has anything to do with an arm.
 #[test]
@@ -47,7 +52,7 @@ fn kits_of_a_trial_are_those_of_the_list() {
         let arms = arms(&given);
         arms.iter().for_each(|arm| seen[arm.index()] += 1);
         assert!(replaced.iter().all(|(first, second)| arms[*first] == arms[*second]));
-        assert!(desk.ask("STATUS").ends_with(" kits=30 replaced=5"));
+        assert!(has(&desk.ask("STATUS"), "kits=30 replaced=5"));
         assert!(desk.ask("REPORT").starts_with("ROW 0 "));
     }
     assert!(seen.iter().all(|count| *count > 30), "{seen:?}");
@@ -71,7 +76,7 @@ fn a_repeat_gives_the_same_kit() {
     assert_eq!(desk.ask("ASSIGN 2 1 0badc0de"), "ERR order expected=3");
     assert_eq!(desk.ask("OUTCOME 1 1"), "OK 1");
     assert_eq!(desk.ask("REPLACE 1 1"), other, "also when the patient is resolved");
-    assert_eq!(desk.ask("STATUS").split(" kits=").nth(1), Some("30 replaced=1"));
+    assert!(has(&desk.ask("STATUS"), "kits=30 replaced=1"));
 }
 
 /// Every reason why a patient gets no other kit is named, and changes nothing.
@@ -106,7 +111,7 @@ fn replacements_are_refused_by_name() {
     desk.dialogue(&[("REPLACE 1 4", most)]);
     assert_eq!(desk.order("CLOSE"), "OK");
     desk.dialogue(&[("REPLACE 2 1", "ERR closed")]);
-    assert_eq!(desk.ask("STATUS").split(" kits=").nth(1), Some("30 replaced=3"));
+    assert!(has(&desk.ask("STATUS"), "kits=30 replaced=3"));
     let mut open = Desk::running(1, desk::PLAN);
     open.assign(1, 0);
     open.dialogue(&[("REPLACE 1 1", "ERR kits kits=0 the trial is not blinded")]);
