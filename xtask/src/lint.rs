@@ -51,19 +51,47 @@ pub fn lint() -> Result<(), String> {
     // Logs of the emulated board; the other boards do not have them.
     let mut command = compiler.cargo("clippy", Board::V1.target());
     run(command.args(Board::V1.firmware(Profile::Logging)).args(strict))?;
-    // As somebody builds it who has a board of his own: without the flags of ours.
-    let mut embed = compiler.cargo("build", Board::V2.target());
-    embed.env("CARGO_TARGET_THUMBV7EM_NONE_EABIHF_RUSTFLAGS", "--cfg embedded");
-    run(embed.args([
-        "--package",
-        "equipoise",
-        "--example",
-        "embed",
-        "--target-dir",
-        "target/embed",
-    ]))?;
+    embedded()?;
     strict_doc(cargo().args(["doc", "--workspace"]), "")?;
     oldest_compiler()
+}
+
+/// Builds `examples/embed.rs` for a Cortex-M4 as a user of the library does: with its default
+/// features and the flags of no board. (Cargo would build an example with all that our tests need.)
+fn embedded() -> Result<(), String> {
+    const FOLDER: &str = "target/embed";
+    let target = Board::V2.target();
+    let mut library = cargo();
+    library.args(["build", "--package", "equipoise", "--lib", "--target", target]);
+    library.args(["--target-dir", FOLDER]);
+    run(library.env("CARGO_TARGET_THUMBV7EM_NONE_EABIHF_RUSTFLAGS", "--cfg embedded"))?;
+    let deps = format!("{FOLDER}/{target}/debug/deps");
+    let newest = |name: &str| {
+        let files = fs::read_dir(&deps).map_err(|error| format!("{deps}: {error}"))?;
+        let found = files.flatten().filter(|file| {
+            let file = file.file_name().to_string_lossy().into_owned();
+            file.starts_with(&format!("lib{name}-")) && file.ends_with(".rlib")
+        });
+        let found = found.max_by_key(|file| file.metadata().and_then(|data| data.modified()).ok());
+        let file = found.ok_or_else(|| format!("{deps} has no lib{name}"))?;
+        Ok::<_, String>(format!("{name}={}", file.path().display()))
+    };
+    let mut example = Command::new("rustc");
+    example.args([
+        "--edition",
+        "2024",
+        "--crate-type",
+        "rlib",
+        "--target",
+        target,
+        "-D",
+        "warnings",
+    ]);
+    example.args(["--out-dir", FOLDER, "-L", &deps, "examples/embed.rs"]);
+    for name in ["equipoise", "embedded_storage"] {
+        example.args(["--extern", &newest(name)?]);
+    }
+    run(&mut example)
 }
 
 /// Compiles the program for the other systems that it supports; `cargo xtask dist` also links it.
