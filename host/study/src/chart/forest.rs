@@ -237,10 +237,12 @@ mod tests {
         assert_eq!(scale.ends(13), "-0.3  0  +0.3");
         assert_eq!(scale.blocks(&site, 13), "······│·├─●─┤");
         assert_eq!(scale.blocks(&whole, 13), "······│·├─◆─┤");
-        let svg = plot(vec![Line::Interval(site), Line::Interval(whole)]);
-        assert_eq!(svg.matches("<circle").count(), 1, "{svg}");
-        assert_eq!(svg.matches("z\" fill=").count(), 1, "{svg}");
-        assert_eq!(svg.matches("+0.200 (+0.100 to +0.300)").count(), 2, "{svg}");
+        for (interval, shapes) in [(site, [1, 0]), (whole, [0, 1])] {
+            let svg = plot(vec![Line::Interval(interval)]);
+            let found = ["<circle", "z\" fill="].map(|shape| svg.matches(shape).count());
+            assert_eq!(found, shapes, "{svg}");
+            assert!(svg.contains("+0.200 (+0.100 to +0.300)"), "{svg}");
+        }
     }
 
     /// The plot begins behind the longest name, so that none reaches into it.
