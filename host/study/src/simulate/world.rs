@@ -43,6 +43,11 @@ impl World {
         Self { instance, arrivals: Arrivals::Uniform, delay: Delay::NONE, lost: Lost::NONE }
     }
 
+    /// Whether every outcome comes as it is, before the next patient.
+    pub(super) fn is_prompt(&self) -> bool {
+        self.delay == Delay::NONE && self.lost.is_none()
+    }
+
     /// Checks what the types leave open.
     pub(super) fn check(&self, features: u8) -> Result<(), SimulateError> {
         self.instance.check(features)?;
