@@ -106,7 +106,8 @@ const PLOT: f64 = 420.0;
 const LETTER: f64 = 7.8;
 const MARGIN: f64 = 24.0;
 const TOP: f64 = 84.0;
-const ROW: f64 = 30.0;
+const ROW: f64 = 28.0;
+const SECOND_LINE: f64 = 8.0;
 /// Room behind a note, and in front of intervals that have a heading.
 const GAP: f64 = 12.0;
 const INDENT: f64 = 16.0;
@@ -144,7 +145,11 @@ impl Forest {
         let left = MARGIN + widest.fold(MARGIN + width(&zero) - PLOT / 2.0, f64::max);
         let (right, middle) = (left + PLOT, left + PLOT / 2.0);
         let x = |value: f64| left + PLOT * scale.share(value);
-        let height = |line: &Line| if matches!(line, Line::Note(_)) { ROW + GAP } else { ROW };
+        let height = |line: &Line| match line {
+            Line::Note(_) => ROW + GAP,
+            Line::Interval(Interval { remark: Some(_), .. }) => ROW + SECOND_LINE,
+            Line::Heading(_) | Line::Interval(_) => ROW,
+        };
         let bottom = TOP + self.lines.iter().map(height).sum::<f64>();
         let numbers = self.intervals().map(|interval| width(&self.numbers(interval)));
         let wide = (right + numbers.fold(0.0, f64::max) + 2.0 * MARGIN)
@@ -159,8 +164,10 @@ impl Forest {
             svg.line([x(value), TOP - 8.0], [x(value), bottom], colour);
             svg.text(x(value), bottom + 20.0, "text-anchor=\"middle\" fill=\"#555\"", &label);
         }
-        let mut y = TOP + ROW / 2.0;
+        let mut top = TOP;
         for line in &self.lines {
+            let room = if matches!(line, Line::Note(_)) { ROW } else { height(line) };
+            let y = top + room / 2.0;
             match line {
                 Line::Heading(name) => {
                     let attributes = format!("font-weight=\"bold\" {OVER_GRID}");
@@ -181,7 +188,7 @@ impl Forest {
                     svg.text(names, y + 3.0, &attributes, words);
                 }
             }
-            y += height(line);
+            top += height(line);
         }
         let below = bottom + 50.0;
         svg.text(middle - 14.0, below, "text-anchor=\"end\" fill=\"#333\"", &zero);
@@ -230,10 +237,12 @@ mod tests {
         assert_eq!(scale.ends(13), "-0.3  0  +0.3");
         assert_eq!(scale.blocks(&site, 13), "······│·├─●─┤");
         assert_eq!(scale.blocks(&whole, 13), "······│·├─◆─┤");
-        let svg = plot(vec![Line::Interval(site), Line::Interval(whole)]);
-        assert_eq!(svg.matches("<circle").count(), 1, "{svg}");
-        assert_eq!(svg.matches("z\" fill=").count(), 1, "{svg}");
-        assert_eq!(svg.matches("+0.200 (+0.100 to +0.300)").count(), 2, "{svg}");
+        for (interval, shapes) in [(site, [1, 0]), (whole, [0, 1])] {
+            let svg = plot(vec![Line::Interval(interval)]);
+            let found = ["<circle", "z\" fill="].map(|shape| svg.matches(shape).count());
+            assert_eq!(found, shapes, "{svg}");
+            assert!(svg.contains("+0.200 (+0.100 to +0.300)"), "{svg}");
+        }
     }
 
     /// The plot begins behind the longest name, so that none reaches into it.

@@ -1,5 +1,6 @@
 //! The figures of a grid as tidy data: a row for each scenario, design and feature, and one for the
-//! whole trial. CSV and JSON have the same names; what does not exist is empty or null.
+//! whole trial. CSV and JSON have the same names; what does not exist is empty or null. New columns
+//! are added at the end.
 //!
 //! | column | meaning |
 //! |---|---|
@@ -21,6 +22,16 @@ use crate::simulate::{FeatureSummary, Summary};
 /// A row: names and values, the same names in every row.
 pub type Row = Vec<(&'static str, Value)>;
 
+/// Columns of the world that stand before the figures; those of later keys stand behind them.
+const BEFORE: usize = 6;
+
+/// The columns of the world, before and behind the figures.
+fn world(cell: &Cell) -> [Row; 2] {
+    let mut before: Row = KEYS.iter().flat_map(|key| (key.tidy)(&cell.scenario.world)).collect();
+    let later = before.split_off(BEFORE.min(before.len()));
+    [before, later]
+}
+
 /// The part of a row that the features of a trial share.
 fn setting(cell: &Cell) -> Row {
     let (scenario, plan) = (&cell.scenario, &cell.scenario.plan);
@@ -40,7 +51,7 @@ fn setting(cell: &Cell) -> Row {
         ("reports", whole(plan.reports().into())),
         ("boundary", scenario.boundary.map_or(Value::None, |kind| text(&kind.name()))),
     ];
-    row.extend(KEYS.iter().flat_map(|key| (key.tidy)(&scenario.world)));
+    row.extend(world(cell)[0].clone());
     row.extend([("runs", whole(scenario.runs)), ("seed", Value::Whole(scenario.seed))]);
     row
 }
@@ -121,6 +132,7 @@ fn row(cell: &Cell, level: &Level, reading: impl Fn(&Column) -> Reading) -> Row 
         ("n", Value::Number(level.patients)),
     ]);
     row.extend(FIGURES.iter().flat_map(|column| column.cells(reading(column))));
+    row.extend(world(cell)[1].clone());
     row
 }
 

@@ -84,7 +84,11 @@ impl Late for Calendar<'_> {
         let law = if self.drifts { stage.outcomes.law(patient, feature, arm) } else { of_arm.law };
         let y = law.draw([self.high, draws as u32]);
         let lost = draws >> 32 < of_arm.lost;
-        let late = if stage.delay.to == 0 { 0 } else { stage.delay.draw(self.world.next_u32()) };
+        let late = if stage.world.delay.to == 0 {
+            0
+        } else {
+            stage.world.delay.draw(self.world.next_u32())
+        };
         let due = patient.saturating_add(late);
         let comes = due < end;
         if !comes && let Some(day) = self.of(due) {
@@ -97,14 +101,14 @@ impl Late for Calendar<'_> {
 impl Stage {
     /// Plays a run day by day.
     pub(super) fn by_calendar<P: Player>(&self, mut player: P, world: Xoshiro256PlusPlus) -> Run {
-        let (n, Delay { to: longest, .. }) = (self.plan.patients(), self.delay);
+        let (n, Delay { to: longest, .. }) = (self.plan.patients(), self.world.delay);
         let mut calendar = Calendar {
             stage: self,
             world,
             arms: core::array::from_fn(|j| {
                 Arm::BOTH.map(|arm| LateArm {
                     law: self.outcomes.law(1, j as u8, arm),
-                    lost: self.lost.threshold(arm),
+                    lost: self.world.lost.threshold(arm),
                     patients: 0,
                 })
             }),

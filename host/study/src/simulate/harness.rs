@@ -16,7 +16,7 @@ use super::comparators::Comparison;
 use super::instance::Outcomes;
 use super::statistics::{FeatureRun, Report, Run};
 use super::watch::Watch;
-use super::{Delay, Lost, Policy, Scenario};
+use super::{Policy, Scenario, World};
 use equipoise::chance::Sampler;
 use equipoise::design::schedule::next_look;
 use equipoise::estimate::{Estimate, Z95};
@@ -217,8 +217,7 @@ pub(super) struct Stage {
     policy: Policy,
     pub(super) features: Features,
     pub(super) outcomes: Outcomes,
-    pub(super) delay: Delay,
-    pub(super) lost: Lost,
+    pub(super) world: World,
     /// Critical values at the reports and at the close.
     critical: Vec<f64>,
     seed: u64,
@@ -243,8 +242,7 @@ impl Stage {
             policy: scenario.policy,
             features: Features::new(&world.arrivals, plan.features(), plan.patients()),
             outcomes: Outcomes::new(&world.instance, plan.scale(), plan.patients()),
-            delay: world.delay,
-            lost: world.lost,
+            world: world.clone(),
             critical: match (scenario.boundary, scenario.policy) {
                 (Some(kind), Policy::Core) => kind.of_plan(&plan),
                 _ => vec![Z95],
@@ -258,7 +256,7 @@ impl Stage {
         let coins = stream(self.seed, run, COINS);
         let world = stream(self.seed, run, WORLD);
         let (plan, reports) = (self.plan, self.critical.len() > 1);
-        let plain = self.outcomes.is_plain() && self.delay == Delay::NONE && self.lost.is_none();
+        let plain = self.outcomes.is_plain() && self.world.is_prompt();
         match self.policy {
             Policy::Comparator(rule) => {
                 let player =
@@ -268,7 +266,7 @@ impl Stage {
             Policy::Core if plain => {
                 self.at_once(Core::<AT_ONCE>::new(plan, coins, reports), world)
             }
-            Policy::Core if self.delay.to + 1 < LATE as u32 => {
+            Policy::Core if self.world.delay.to + 1 < LATE as u32 => {
                 self.by_calendar(Core::<LATE>::new(plan, coins, reports), world)
             }
             Policy::Core => self.by_calendar(Core::<LATEST>::new(plan, coins, reports), world),

@@ -220,10 +220,10 @@ fn impossible_scenarios_are_named() {
     assert_eq!(message(Scenario { runs: 0, ..good.clone() }), "runs=0 allowed 1..=1000000");
     let mut bad = good.clone();
     bad.world.instance.p1[1] = 1.5;
-    assert_eq!(message(bad), "p1=1.5 allowed 0..=1");
+    assert_eq!(message(bad), "baseline + effect=1.5 allowed 0..=1");
     let mut bad = good.clone();
     bad.world.instance.p0.pop();
-    assert_eq!(message(bad), "p0=1 rates allowed one rate, or one a feature of the plan");
+    assert_eq!(message(bad), "baseline=1 rates allowed one rate, or one a feature of the plan");
     let mut bad = good.clone();
     bad.world.arrivals = Arrivals::Trace(vec![0, 2].into());
     assert_eq!(message(bad), "arrivals feature=2 allowed 0..features");

@@ -3,6 +3,7 @@
 use super::*;
 use crate::boundaries::Kind;
 use crate::simulate::{Arrivals, Instance};
+use crate::simulate::{Delay, Lost};
 
 /// The core without blocks.
 struct OneByOne(Core<LATE>);
