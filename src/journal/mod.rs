@@ -162,9 +162,9 @@
 //! measured         145 bytes of flash a patient          173 bytes
 //! lasts            18.0 million patients                 15.2 million patients
 //! ```
-//! `tests/device/endurance.rs` measures it, also for the Pico 2 and for other plans. A look rewrites
-//! tallies and ledgers after making room. A power-up costs one page, one after an unfinished commit
-//! up to a round of the region.
+//! `tests/device/endurance.rs` measures it, also for the Pico 2 and for other plans. A look
+//! rewrites tallies and ledgers after making room. A power-up costs one page, one after an
+//! unfinished commit up to a round of the region.
 
 mod entry;
 mod error;

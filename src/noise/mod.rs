@@ -13,8 +13,8 @@
 //!   Not constant time: callers that hide the value must also hide its timing.
 //!
 //! The sampler is written by hand, because all of this is needed at once: a discrete law whose loss
-//! is exactly bounded, no float, no allocation, and tables that `tests/device/noise.rs` checks against big
-//! integers.
+//! is exactly bounded, no float, no allocation, and tables that `tests/device/noise.rs` checks
+//! against big integers.
 //!
 //! # How a draw is made
 //! Let G be geometric, P(G = g) = (1-q) q^g. Its lowest L binary digits are independent, digit i
@@ -53,8 +53,8 @@
 //! ```
 //!
 //! and, since e_j < 2^-38.9, it is also below -num/den + 2^-38, and so below 0. How the thresholds
-//! are computed, and with which error, is said in `exponential`; `tests/device/noise.rs` multiplies the
-//! tables out in big integers and checks both inequalities.
+//! are computed, and with which error, is said in `exponential`; `tests/device/noise.rs` multiplies
+//! the tables out in big integers and checks both inequalities.
 //!
 //! # The end of the number line
 //! The unary part stops at 2^32 - 1, so that a magnitude stays below 2^62 and an `i64` cannot

@@ -1,6 +1,6 @@
 //! The firmware on an emulated Raspberry Pi Pico 2: the Unicorn engine and the model of the RP2350
-//! and its flash in `tests/boards/rp2350`. Started by `cargo xtask test`, which builds the images and
-//! installs the engine; without them these tests fail.
+//! and its flash in `tests/boards/rp2350`. Started by `cargo xtask test`, which builds the images
+//! and installs the engine; without them these tests fail.
 
 mod line;
 mod restarts;

@@ -2,7 +2,8 @@
 //!
 //! Each simulated device runs a trial. At some moment a bit of its flash dies, in one of three
 //! ways. The power goes off now and then, and in the end; what was answered must be there.
-//! `EQUIPOISE_DEVICES=100000 cargo test --test device dead_bit:: -- --nocapture` simulates more of them.
+//! `EQUIPOISE_DEVICES=100000 cargo test --test device dead_bit:: -- --nocapture` simulates more of
+//! them.
 use equipoise::testkit::desk;
 
 use desk::{Desk, PAGE, PAGES};

@@ -1,8 +1,8 @@
 //! Mounting any flash image never panics, and damage to what was committed is never taken
 //! for something else.
 //!
-//! `cargo test --test device flash_images::` mounts a few thousand images; `EQUIPOISE_IMAGES=10000000` in
-//! its environment sets another number.
+//! `cargo test --test device flash_images::` mounts a few thousand images;
+//! `EQUIPOISE_IMAGES=10000000` in its environment sets another number.
 use crate::common::book;
 mod forged;
 

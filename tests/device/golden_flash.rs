@@ -4,7 +4,8 @@
 //! `tests/golden/VERSION-DESIGN.flash` is the flash of a device (64 pages of 1 KB, the blank
 //! end cut off), written by the `Device` of that version. `VERSION-DESIGN.txt` says what that
 //! device answered after its next power-up. Images are added, never edited. A version of which
-//! there is no image yet gets one with `EQUIPOISE_GOLDEN=write cargo test --test device golden_flash::`.
+//! there is no image yet gets one with `EQUIPOISE_GOLDEN=write cargo test --test device
+//! golden_flash::`.
 
 use equipoise::testkit::desk;
 

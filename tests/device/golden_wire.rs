@@ -1,9 +1,9 @@
 //! The exact bytes of requests and replies, a module a protocol version. A device in a hospital and
 //! a terminal of another year must understand each other, or refuse each other by name.
 //!
-//! **Rules.** Lines are added to the module of today's version; no line and no module is ever edited
-//! or taken away. A new version has a module of its own, and then the functions below say what
-//! becomes of the lines of the old one. Checksums and MACs were computed by another program.
+//! **Rules.** Lines are added to the module of today's version; no line and no module is ever
+//! edited or taken away. A new version has a module of its own, and then the functions below say
+//! what becomes of the lines of the old one. Checksums and MACs were computed by another program.
 
 mod limits;
 mod newer;

@@ -3,8 +3,8 @@
 //!
 //! Other tests show that the journal keeps its promises; this one shows that it did not change. The
 //! format must stay readable, and the number and order of flash operations are part of what an
-//! observer sees. If a change is wanted, `EQUIPOISE_GOLDEN=write cargo test --test device journal::` makes a
-//! new record.
+//! observer sees. If a change is wanted, `EQUIPOISE_GOLDEN=write cargo test --test device
+//! journal::` makes a new record.
 
 use crate::common::book;
 mod faults;

@@ -2,7 +2,8 @@
 //! does every recovery from one. (`power_cut.rs` does the same with the journal alone.)
 //!
 //! An ordinary run tears each operation in two ways and cuts a sample of the recoveries. All ways
-//! and all recoveries: `EQUIPOISE_EVERY_CUT=1 cargo test --test device trial_power_cut:: -- --nocapture`.
+//! and all recoveries: `EQUIPOISE_EVERY_CUT=1 cargo test --test device trial_power_cut:: --
+//! --nocapture`.
 use crate::common::cuts;
 use equipoise::testkit::desk;
 use equipoise::testkit::kits;

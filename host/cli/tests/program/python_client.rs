@@ -13,8 +13,9 @@ const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/client
 
 /// Runs the client on a port that does something to the first request with a word: `noise` answers
 /// it like a device that read a damaged line, `death` ends the process once it is sent. Or it does
-/// something to replies with the word: `newer` adds words of a newer device to all of them, `strange`
-/// puts such a word before the last one of the first of them, `late` lets another patient's come first.
+/// something to replies with the word: `newer` adds words of a newer device to all of them,
+/// `strange` puts such a word before the last one of the first of them, `late` lets another
+/// patient's come first.
 const WITH_FATE: &str = r#"
 import binascii, os, runpy, sys, serial
 def sealed(words):
