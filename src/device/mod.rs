@@ -35,6 +35,8 @@ mod bedside;
 pub mod custodian;
 pub mod generator;
 pub mod health;
+#[cfg(feature = "inspect")]
+mod inspect;
 mod kits;
 mod ready;
 pub mod report;
@@ -58,7 +60,7 @@ use ready::Ready;
 
 type Answer = Result<Reply<'static>, Refusal<'static>>;
 
-/// What [`Device::rest`] did.
+/// Work done by one call of [`Device::rest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Rest {
@@ -141,9 +143,7 @@ where
     ///
     /// let (mut state, flash) = (DeviceState::<4, 16>::BLANK, StrictFlash::<2048>::new(24, 0xFF));
     /// let mut device = Device::new(&mut state, flash, Repeatable::new(1), None);
-    /// let mut said = String::new();
-    /// device.handle_line(b"HELLO", &mut |_, line| said += &String::from_utf8_lossy(line));
-    /// assert!(said.starts_with("HELLO equipoise 2 "), "{said}");
+    /// device.handle_line(b"HELLO", &mut |_, line| assert!(line.starts_with(b"HELLO equipoise")));
     /// ```
     pub fn new(state: S, flash: F, entropy: E, restart: Option<Restart>) -> Self {
         Self::with_generator(state, flash, entropy, restart)
@@ -239,25 +239,6 @@ where
             (None, Some(trial)) if trial.phase() == Phase::Closed => State::Closed,
             (None, Some(_)) => State::Running,
         }
-    }
-
-    /// The trial, for audit and tests.
-    #[cfg(feature = "inspect")]
-    #[must_use]
-    pub fn trial(&self) -> Option<&crate::trial::Trial<M, U>> {
-        self.state.trial()
-    }
-
-    /// The trial, for tests that break it on purpose.
-    #[cfg(feature = "inspect")]
-    pub fn trial_mut(&mut self) -> Option<&mut crate::trial::Trial<M, U>> {
-        self.state.trial_mut()
-    }
-
-    /// The flash, for audits that power a copy up.
-    #[cfg(feature = "inspect")]
-    pub fn flash(&mut self) -> &mut F {
-        self.journal.flash()
     }
 
     /// Whether the next request will do a look first. Public: looks fall at public counts.

@@ -45,7 +45,7 @@ struct Board<const PAGE: usize, B> {
     flash: StrictFlash<PAGE>,
     /// The parts before they are read from flash.
     blank: B,
-    /// What they may hold when the power is back.
+    /// Values that the parts may hold when the power is back.
     allowed: Vec<Vec<Vec<u8>>>,
     /// The flash has a dead bit: a repair may leave something to repair.
     sick: bool,

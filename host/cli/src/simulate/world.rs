@@ -14,7 +14,7 @@ pub struct RateArgs {
     #[arg(long, value_name = "P", default_value = "0.35", value_parser = Numbers::shares)]
     #[arg(conflicts_with = "instance")]
     baseline: Numbers,
-    /// What arm 1 adds to it, or takes away: one for all features, or one each, by commas
+    /// Effect of arm 1, added to the baseline: one for all features, or one each, by commas
     #[arg(long, value_name = "D", default_value = "0.3", value_parser = Numbers::effects)]
     #[arg(conflicts_with = "instance", allow_hyphen_values = true)]
     effect: Numbers,

@@ -89,9 +89,9 @@ pub enum Line {
 /// A forest plot.
 #[derive(Clone, Debug)]
 pub struct Forest {
-    /// What it shows.
+    /// Heading of the picture.
     pub title: String,
-    /// Under which circumstances.
+    /// Circumstances, below the heading.
     pub subtitle: String,
     /// From above.
     pub lines: Vec<Line>,
