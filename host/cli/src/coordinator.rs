@@ -117,7 +117,7 @@ pub struct EnrolmentArgs {
 /// The log or the trial file cannot be used.
 pub fn list(args: &EnrolmentArgs) -> Result<(), CliError> {
     let (register, trial) = args.log.read()?;
-    for codes in register.look_alikes() {
+    for codes in register.alike_codes() {
         eprintln!("equipoise: codes that look alike, is it one person? {}", codes);
     }
     args.list.write(&Table::enrolments(&register, &trial))

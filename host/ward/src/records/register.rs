@@ -287,7 +287,7 @@ impl Register {
 
     /// Codes that look alike and are several patients', as a log of an earlier version may have
     /// them: each group in words.
-    pub fn look_alikes(&self) -> impl Iterator<Item = String> {
+    pub fn alike_codes(&self) -> impl Iterator<Item = String> {
         self.codes.values().filter(|codes| codes.len() > 1).map(|codes| spelled(codes))
     }
 
