@@ -4,8 +4,7 @@
 //! number and its new value, little-endian. Starting from real images gets past the checksums.
 #![no_main]
 
-#[path = "../../tests/common/desk.rs"]
-mod desk;
+use equipoise::testkit::desk;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -60,5 +59,5 @@ fuzz_target!(|data: &[u8]| {
     for line in ["ASSIGN 1 0 00000001", "OUTCOME 3 1", "LOST 6", "REPORT", PLAN] {
         desk.ask(line);
     }
-    desk.device.rest();
+    desk.run_until_idle();
 });

@@ -185,7 +185,7 @@ fn the_device_answers_any_line() {
                 proved(&mut desk, command)
             }
             4 => {
-                desk.device.rest();
+                desk.device.draw_ahead();
                 continue;
             }
             _ => fuzz.line(),
