@@ -18,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
     };
     for line in lines.split(|byte| *byte == b'\n') {
         match line {
-            b"!" => drop(desk.device.rest()),
+            b"!" => desk.run_until_idle(),
             b"^" => desk = desk.power_up(2),
             // A device without a key, or locked after wrong proofs, gives no challenge.
             b"@CLOSE" | b"@ERASE" if desk.ask("AUTH").starts_with("NONCE") => {

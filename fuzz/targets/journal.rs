@@ -57,5 +57,5 @@ fuzz_target!(|data: &[u8]| {
     for line in ["ASSIGN 1 0 00000001", "OUTCOME 3 1", "LOST 6", "REPORT", PLAN] {
         desk.ask(line);
     }
-    desk.device.rest();
+    desk.run_until_idle();
 });

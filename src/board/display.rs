@@ -40,7 +40,7 @@ const SECOND: u32 = 1_000_000 / super::main_loop::TICK_MICROSECONDS;
 const GIVEN_SHOWN: u32 = 10 * SECOND;
 
 /// Which picture is shown: the arm or kit just given, else a heartbeat, or a cross in `fault`.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Display {
     /// The picture of what was given; dark if it is over.
     given: u32,

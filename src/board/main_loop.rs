@@ -5,6 +5,18 @@
 //!                                   between requests: draw noise, show the LEDs, sleep
 //! ```
 //!
+//! A board calls [`run`]. A program that is its own board, such as the virtual device, calls
+//! [`MainLoop::step`]; `board::in_memory` has the parts for that. The calls of one step, in their
+//! order:
+//!
+//! | call | writes flash | time |
+//! |---|---|---|
+//! | [`Device::tick`], once a second | no | always the same |
+//! | [`Device::handle_framed`], for a complete line | yes | the reply leaves when it is due |
+//! | [`Device::draw_ahead`], after a reply, until all is drawn | no | each draw is padded |
+//! | [`Device::prepare_kits`] | no | always the same |
+//! | [`Clock::sleep`], if no kit is left to prepare | no | until the next byte, at most a tick |
+//!
 //! # Timing side channels
 //! * The first byte of a reply leaves [`REPLY_MICROSECONDS`] after its request was complete. If
 //!   pages were erased meanwhile, a look was due, or more than [`ORDINARY_WORDS`] words were
@@ -30,14 +42,17 @@
 //! come. Nothing touches flash between requests.
 
 use super::display::Display;
+use super::flash_work::{Counted, FlashWork};
 use super::{Board, Clock, Parts, Screen, Watchdog, stamps};
+use crate::device::generator::{Generator, Seeded};
+use crate::device::health::Entropy;
 use crate::device::{Device, DeviceState};
 use crate::journal::JournalFlash;
 use crate::wire::{Framed, Framer, Reply};
 use core::convert::Infallible;
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::ops::{Deref, DerefMut};
+use core::sync::atomic::Ordering::Relaxed;
 use embedded_io::{Read, ReadReady, Write};
-use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
 
 /// From the end of a request to its reply when no page is erased. Deciding and writing take 1 to 2
 /// ms on the v1.
@@ -64,60 +79,168 @@ macro_rules! log {
     };
 }
 
+/// The hardware's noise, or the repeatable noise of a test build.
 #[cfg(not(feature = "seeded"))]
-type EntropySource<B> = <B as Board>::Entropy;
+pub type EntropySource<B> = <B as Board>::Entropy;
+/// The hardware's noise, or the repeatable noise of a test build.
 #[cfg(feature = "seeded")]
-type EntropySource<B> = super::drill::Rehearsed<B>;
+pub type EntropySource<B> = super::drill::Rehearsed<B>;
 
-/// The device on a board.
-type Bedside<B, const M: usize, const U: usize> =
-    Device<&'static mut DeviceState<M, U>, Counted<<B as Board>::Flash>, EntropySource<B>>;
+/// The device on a board. `S` points to the trial's memory and `W` to the counts of flash
+/// operations: both are statics on a board, a box and an `Arc` in a program.
+pub type Bedside<B, S, W, G> = Device<S, Counted<<B as Board>::Flash, W>, EntropySource<B>, G>;
 
 /// Runs the firmware, for ever. (Inlined: as a call it costs the v1 128 more bytes of stack, for a
 /// second copy of the parts.)
 #[inline(always)]
 pub fn run<B: Board, const M: usize, const U: usize>(parts: Parts<B, M, U>) -> ! {
-    static WORK: FlashWork = FlashWork { erases: AtomicU32::new(0), words: AtomicU32::new(0) };
-    let Parts { mut clock, mut sender, mut receiver, entropy, flash, .. } = parts;
-    let Parts { mut screen, mut watchdog, state, restart, image, .. } = parts;
+    static WORK: FlashWork = FlashWork::NONE;
+    let Parts { clock, sender, receiver, entropy, flash, .. } = parts;
+    let Parts { screen, watchdog, state, restart, image, .. } = parts;
     #[cfg(feature = "seeded")]
     let entropy = super::drill::Rehearsed::replace(entropy);
     let flash = Counted { flash, work: &WORK };
-    let mut device = Bedside::<B, M, U>::asleep(state, flash, entropy, Some(restart));
+    let mut device = Bedside::<B, _, _, Generator>::asleep(state, flash, entropy, Some(restart));
     device.set_image(image);
-    device.power_up();
-    draw_ahead::<B, M, U>(&mut device, &mut clock);
+    let mut main_loop = MainLoop::<B, _>::new((clock, sender, receiver), (screen, watchdog), &WORK);
+    main_loop.power_up(&mut device);
     log!("ready: {}, restart {}", device.state(), restart);
-    stamps::STAMP_READY.set(clock.now());
-
-    let mut framer = Framer::new();
-    let mut display = Display::default();
-    let second = SECOND_MICROSECONDS * B::Clock::PER_MICROSECOND;
-    let mut ticked = clock.now();
-    // Read between requests, so that it takes no time of a reply.
-    let mut looks = device.is_look_due();
     loop {
-        watchdog.feed();
-        if clock.now().wrapping_sub(ticked) >= second {
-            ticked = ticked.wrapping_add(second);
+        main_loop.step(&mut device);
+    }
+}
+
+/// The main loop between two steps: the board without its device, and the line that is coming in.
+/// (The device stays outside: inside, the v1 would need 800 more bytes of stack to put it there.)
+#[cfg_attr(feature = "inspect", derive(Clone))]
+pub struct MainLoop<B: Board, W> {
+    pub(super) clock: B::Clock,
+    pub(super) sender: B::Sender,
+    pub(super) receiver: B::Receiver,
+    screen: B::Screen,
+    watchdog: B::Watchdog,
+    work: W,
+    pub(super) framer: Framer,
+    display: Display,
+    /// The moment up to which the device was told of seconds.
+    ticked: u32,
+    /// A request was answered, and no noise was drawn since.
+    answered: bool,
+    /// The next request will do a look. Read between requests, so that it takes no time of a reply.
+    looks: bool,
+}
+
+impl<B: Board, W: Deref<Target = FlashWork>> MainLoop<B, W> {
+    /// The loop before [`Self::power_up`], on a clock with a line, and on LEDs with a watchdog.
+    /// `work` is counted by the device's flash.
+    #[inline(always)]
+    pub fn new(
+        (clock, sender, receiver): (B::Clock, B::Sender, B::Receiver),
+        (screen, watchdog): (B::Screen, B::Watchdog),
+        work: W,
+    ) -> Self {
+        let (framer, display) = (Framer::new(), Display::default());
+        let (ticked, answered, looks) = (0, false, false);
+        Self {
+            clock,
+            sender,
+            receiver,
+            screen,
+            watchdog,
+            work,
+            framer,
+            display,
+            ticked,
+            answered,
+            looks,
+        }
+    }
+
+    /// Powers the device up and draws the noise of its next look. Writes flash.
+    #[inline(always)]
+    pub fn power_up<S, G, const M: usize, const U: usize>(
+        &mut self,
+        device: &mut Bedside<B, S, W, G>,
+    ) where
+        S: DerefMut<Target = DeviceState<M, U>>,
+        G: Seeded,
+    {
+        device.power_up();
+        draw_ahead(device, &mut self.clock);
+        self.looks = device.is_look_due();
+        self.ticked = self.clock.now();
+        stamps::STAMP_READY.set(self.ticked);
+    }
+
+    /// One turn of the loop: counts seconds, answers the line that has come in, if one has, and
+    /// works ahead. False if there was nothing to do but sleep.
+    #[inline(always)]
+    pub fn step<S, G, const M: usize, const U: usize>(
+        &mut self,
+        device: &mut Bedside<B, S, W, G>,
+    ) -> bool
+    where
+        S: DerefMut<Target = DeviceState<M, U>>,
+        G: Seeded,
+    {
+        self.watchdog.feed();
+        let second = SECOND_MICROSECONDS * B::Clock::PER_MICROSECOND;
+        if self.clock.now().wrapping_sub(self.ticked) >= second {
+            self.ticked = self.ticked.wrapping_add(second);
             device.tick();
         }
-        while let Some(byte) = next_byte(&mut receiver) {
-            let Some(line) = framer.push_summed(byte) else { continue };
+        self.answer_line(device);
+        self.work_ahead(device)
+    }
+
+    /// The part of a step that writes flash: takes bytes off the line up to the end of the next
+    /// request and answers it, at the moment the reply is due. False if the line is not complete.
+    #[inline(always)]
+    pub fn answer_line<S, G, const M: usize, const U: usize>(
+        &mut self,
+        device: &mut Bedside<B, S, W, G>,
+    ) -> bool
+    where
+        S: DerefMut<Target = DeviceState<M, U>>,
+        G: Seeded,
+    {
+        while let Some(byte) = next_byte(&mut self.receiver) {
+            let Some(line) = self.framer.push_summed(byte) else { continue };
             #[cfg(feature = "seeded")]
             super::drill::run(line.line);
-            let timing = (&mut clock, &WORK, looks);
-            answer::<B, M, U>(&mut device, timing, line, &mut sender, &mut display);
-            draw_ahead::<B, M, U>(&mut device, &mut clock);
-            looks = device.is_look_due();
-            break;
+            let timing = (&mut self.clock, &*self.work, self.looks);
+            answer::<B, S, W, G, M, U>(device, timing, line, &mut self.sender, &mut self.display);
+            (self.looks, self.answered) = (device.is_look_due(), true);
+            return true;
         }
-        if !is_ready(&mut receiver) {
-            screen.show(display.tick(device.state()));
-            if !prepare_kits::<B, M, U>(&mut device) {
-                clock.sleep(|| is_ready(&mut receiver));
-            }
+        false
+    }
+
+    /// The part of a step that touches no flash: after a reply draws the noise of the next look,
+    /// and while no byte comes shows the LEDs, prepares kits or sleeps. False if there was nothing
+    /// to do but sleep.
+    #[inline(always)]
+    pub fn work_ahead<S, G, const M: usize, const U: usize>(
+        &mut self,
+        device: &mut Bedside<B, S, W, G>,
+    ) -> bool
+    where
+        S: DerefMut<Target = DeviceState<M, U>>,
+        G: Seeded,
+    {
+        let answered = core::mem::take(&mut self.answered);
+        if answered {
+            draw_ahead(device, &mut self.clock);
         }
+        if is_ready(&mut self.receiver) {
+            return true;
+        }
+        self.screen.show(self.display.tick(device.state()));
+        let prepared = prepare_kits(device);
+        if !prepared {
+            self.clock.sleep(|| is_ready(&mut self.receiver));
+        }
+        answered || prepared
     }
 }
 
@@ -140,13 +263,17 @@ fn next_byte(receiver: &mut (impl Read<Error = Infallible> + ReadReady)) -> Opti
 
 /// Answers a line, at the moment the reply is due. `looks`: a look is due and is done first.
 #[inline(never)]
-fn answer<B: Board, const M: usize, const U: usize>(
-    device: &mut Bedside<B, M, U>,
+fn answer<B: Board, S, W, G, const M: usize, const U: usize>(
+    device: &mut Bedside<B, S, W, G>,
     (clock, work, looks): (&mut B::Clock, &FlashWork, bool),
     line: Framed<'_>,
     sender: &mut B::Sender,
     display: &mut Display,
-) {
+) where
+    S: DerefMut<Target = DeviceState<M, U>>,
+    W: Deref<Target = FlashWork>,
+    G: Seeded,
+{
     let mut begin = clock.now();
     stamps::STAMP_BEGIN.set(begin);
     // Read again only after a wait: an interrupt between two readings would move the reply.
@@ -208,11 +335,17 @@ fn wait<B: Board>(clock: &mut B::Clock, begin: u32, (work, looks): (&FlashWork, 
 /// Draws the noise of the next look, feature by feature, each in a multiple of
 /// [`DRAW_MICROSECONDS`].
 #[inline(never)]
-fn draw_ahead<B: Board, const M: usize, const U: usize>(
-    device: &mut Bedside<B, M, U>,
-    clock: &mut B::Clock,
-) {
-    let draw = DRAW_MICROSECONDS * B::Clock::PER_MICROSECOND;
+fn draw_ahead<S, F, E, G, C, const M: usize, const U: usize>(
+    device: &mut Device<S, F, E, G>,
+    clock: &mut C,
+) where
+    S: DerefMut<Target = DeviceState<M, U>>,
+    F: JournalFlash,
+    E: Entropy,
+    G: Seeded,
+    C: Clock,
+{
+    let draw = DRAW_MICROSECONDS * C::PER_MICROSECOND;
     loop {
         let begin = clock.now();
         if !device.draw_ahead() {
@@ -225,77 +358,12 @@ fn draw_ahead<B: Board, const M: usize, const U: usize>(
 
 /// Works on the next kits of a blinded trial, about a tick long. False if both are ready.
 #[inline(never)]
-fn prepare_kits<B: Board, const M: usize, const U: usize>(device: &mut Bedside<B, M, U>) -> bool {
+fn prepare_kits<S, F, E, G, const M: usize, const U: usize>(device: &mut Device<S, F, E, G>) -> bool
+where
+    S: DerefMut<Target = DeviceState<M, U>>,
+    F: JournalFlash,
+    E: Entropy,
+    G: Seeded,
+{
     (0..KIT_PIECES).fold(false, |worked, _| device.prepare_kits() || worked)
-}
-
-/// Flash operations of a request.
-struct FlashWork {
-    /// Pages erased.
-    erases: AtomicU32,
-    /// Words written.
-    words: AtomicU32,
-}
-
-impl FlashWork {
-    fn clear(&self) {
-        self.erases.store(0, Relaxed);
-        self.words.store(0, Relaxed);
-    }
-
-    /// Counts an operation on so many bytes, in units of `size`, a power of two. (Two steps: the
-    /// Cortex-M0 has no atomic addition. Only the main loop counts.)
-    fn count(counter: &AtomicU32, bytes: u32, size: usize) {
-        let units = bytes >> size.trailing_zeros();
-        counter.store(counter.load(Relaxed).wrapping_add(units), Relaxed);
-    }
-}
-
-/// A flash that counts its operations.
-struct Counted<F> {
-    flash: F,
-    work: &'static FlashWork,
-}
-
-impl<F: ErrorType> ErrorType for Counted<F> {
-    type Error = F::Error;
-}
-
-impl<F: ReadNorFlash> ReadNorFlash for Counted<F> {
-    const READ_SIZE: usize = F::READ_SIZE;
-
-    #[inline]
-    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), F::Error> {
-        self.flash.read(offset, bytes)
-    }
-
-    fn capacity(&self) -> usize {
-        self.flash.capacity()
-    }
-}
-
-impl<F: NorFlash> NorFlash for Counted<F> {
-    const WRITE_SIZE: usize = F::WRITE_SIZE;
-    const ERASE_SIZE: usize = F::ERASE_SIZE;
-
-    fn erase(&mut self, from: u32, to: u32) -> Result<(), F::Error> {
-        FlashWork::count(&self.work.erases, to.saturating_sub(from), F::ERASE_SIZE);
-        self.flash.erase(from, to)
-    }
-
-    #[inline]
-    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), F::Error> {
-        FlashWork::count(&self.work.words, bytes.len() as u32, F::WRITE_SIZE);
-        self.flash.write(offset, bytes)
-    }
-}
-
-impl<F: MultiwriteNorFlash> MultiwriteNorFlash for Counted<F> {}
-
-impl<F: JournalFlash> JournalFlash for Counted<F> {
-    #[inline]
-    fn program(&mut self, offset: u32, words: &[u8]) -> Result<bool, F::Error> {
-        FlashWork::count(&self.work.words, words.len() as u32, F::WRITE_SIZE);
-        self.flash.program(offset, words)
-    }
 }

@@ -3,6 +3,8 @@
 //! ```text
 //! Board, Parts      the contract: one associated type a part, see the table
 //! main_loop         the firmware, generic over a Board
+//! flash_work        the flash operations of a request, counted
+//! in_memory         a board without hardware, for programs and tests; with the feature `std`
 //! inbox, display,   logic that needs no hardware and is tested on a host: received bytes,
 //! restart, image,   pictures, cause of a restart, hash of the image, arithmetic of doubles
 //! soft_float
@@ -33,7 +35,10 @@ pub mod display;
 pub mod drill;
 #[cfg(all(target_os = "none", feature = "firmware"))]
 mod flash;
+pub mod flash_work;
 pub mod image;
+#[cfg(feature = "std")]
+pub mod in_memory;
 pub mod inbox;
 pub mod main_loop;
 #[cfg(all(target_os = "none", feature = "firmware"))]

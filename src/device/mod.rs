@@ -13,9 +13,16 @@
 //!   void ([`auth`]).
 //! * **A reply says nothing about past patients**: it depends on the request, on public counts and
 //!   on the noisy ledger. A loss costs the same flash work as an outcome.
-//! * **Looks** are done and durable before the next request is read, or earlier, in
-//!   [`Device::rest`]; what is sent does not depend on how long the line was idle. A look is one
-//!   atomic commit: after a power cut it either counts or was never seen by anyone.
+//! * **Looks** are done and durable before the next request is read. What is sent does not depend
+//!   on how long the line was idle. A look is one atomic commit: after a power cut it either counts
+//!   or was never seen by anyone.
+//!
+//! # Between requests
+//! Flash is written in [`Device::power_up`] and while a request is answered, and nowhere else.
+//! Between requests the caller gives the device time: [`Device::draw_ahead`] and
+//! [`Device::prepare_kits`] until both are false, [`Device::tick`] once a second. What a call's
+//! time may tell, and so which calls a board must pad, is said at each of them.
+//! [`crate::board::main_loop`] makes these calls in the right order, with the padding.
 //!
 //! # Failures
 //! A flash that cannot be mounted, an error while writing, or memory that is found damaged puts the
@@ -59,22 +66,6 @@ use health::{Entropy, Monitored, START_SAMPLES};
 use ready::Ready;
 
 type Answer = Result<Reply<'static>, Refusal<'static>>;
-
-/// Work done by one call of [`Device::rest`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Rest {
-    /// A look. Its time depends on nothing private once the noise is drawn.
-    Looked,
-    /// The noise of one feature was drawn. Its time depends on the noise: pad it.
-    Drew,
-    /// A piece of the work on the next kits of a blinded trial.
-    Prepared,
-    /// Flash was made ready for later.
-    Tidied,
-    /// Nothing: there is nothing left to do before the next request.
-    Idle,
-}
 
 /// Why nothing on flash can be used.
 #[derive(Clone, Copy, Debug)]
@@ -249,6 +240,9 @@ where
 
     /// Answers one line, given without its line end. `out` is called once for every reply, with its
     /// line, checksum and LF included.
+    ///
+    /// Writes flash: first the look that is due, if one is, then what the request changes; `out` is
+    /// called when that is durable. Pad the time to the first call of `out`: it depends on values.
     pub fn handle_line(&mut self, line: &[u8], out: &mut impl FnMut(&Reply<'_>, &[u8])) {
         self.handle_framed(Framed::new(line), out);
     }
@@ -270,6 +264,7 @@ where
     }
 
     /// A second has passed. The board calls this once a second, so that an unused nonce expires.
+    /// Touches no flash.
     pub fn tick(&mut self) {
         self.session.tick();
     }
@@ -279,40 +274,16 @@ where
         self.session.take_nonce();
     }
 
-    /// Uses the time between requests. The caller goes on until it is `Idle`, or until a byte
-    /// arrives.
-    pub fn rest(&mut self) -> Rest {
-        let Ok(mut ready) = self.ready() else { return Rest::Idle };
-        match ready.look_if_due() {
-            Ok(true) => return Rest::Looked,
-            Err(_) => return Rest::Idle,
-            Ok(false) => {}
-        }
-        if self.draw_ahead() {
-            return Rest::Drew;
-        }
-        if self.prepare_kits() {
-            return Rest::Prepared;
-        }
-        let Ok(mut ready) = self.ready() else { return Rest::Idle };
-        let mut tidied = false;
-        let stored = ready.store(|journal, state| {
-            tidied = journal.rest(state)?;
-            Ok(())
-        });
-        if stored.is_ok() && tidied { Rest::Tidied } else { Rest::Idle }
-    }
-
-    /// The part of [`Device::rest`] that touches no flash: draws the next look's noise for one more
-    /// feature. False when all have theirs.
+    /// Draws the next look's noise for one more feature, between requests. False when all have
+    /// theirs. Touches no flash. Pad each call: its time depends on the noise.
     pub fn draw_ahead(&mut self) -> bool {
         let Ok(ready) = self.ready() else { return false };
         let Ready { state, chance, .. } = ready;
         state.trial_mut().is_some_and(|trial| trial.draw_ahead(chance))
     }
 
-    /// The part of [`Device::rest`] that computes the next kits of a blinded trial, one piece: two
-    /// rounds. It touches no flash, and always takes the same time. False when both are ready.
+    /// Computes a piece of the next kits of a blinded trial, two rounds, between requests. False
+    /// when both are ready. Touches no flash. Needs no padding: it always takes the same time.
     pub fn prepare_kits(&mut self) -> bool {
         self.trouble.is_none() && self.state.prepare_kits()
     }
@@ -321,7 +292,7 @@ where
         // A look that is due comes before anything else. If it fails the device is in trouble, and
         // says so below.
         if self.state.trial().is_some_and(|trial| trial.look_due()) {
-            let _ = self.ready().and_then(|mut ready| ready.look_if_due());
+            let _ = self.ready().and_then(|mut ready| ready.look());
         }
         let opened = wire::open_framed(framed)?;
         let (text, proof) = wire::split_proof(opened.body);

@@ -68,18 +68,14 @@ where
         Ok(())
     }
 
-    /// Does the look that is due, if one is, and makes it durable.
-    pub(super) fn look_if_due(&mut self) -> Result<bool, Refusal<'static>> {
-        if !self.state.trial().is_some_and(|trial| trial.look_due()) {
-            return Ok(false);
-        }
+    /// Does the look that is due, and makes it durable.
+    pub(super) fn look(&mut self) -> Result<(), Refusal<'static>> {
         self.make_room()?;
         if let Some(trial) = self.state.trial_mut() {
             trial.look(self.chance);
         }
         self.reseed();
-        self.commit()?;
-        Ok(true)
+        self.commit()
     }
 
     /// Seeds the generator anew, from its own output and fresh samples.

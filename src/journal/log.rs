@@ -186,7 +186,6 @@ impl<F: JournalFlash> Journal<F> {
     fn turn<P: Parts>(&mut self, parts: &P, sweep: Sweep, last: bool) -> Result<(), Error> {
         loop {
             let next = self.erased_page()?;
-            self.ahead = false;
             if self.newest == 0 {
                 (self.oldest, self.floor) = (next, next);
             }
@@ -218,7 +217,7 @@ impl<F: JournalFlash> Journal<F> {
     }
 
     /// The number of the next page, erased and found blank.
-    pub(super) fn erased_page(&mut self) -> Result<u32, Error> {
+    fn erased_page(&mut self) -> Result<u32, Error> {
         let mut next = self.newest;
         loop {
             next = next.saturating_add(1);
@@ -227,9 +226,6 @@ impl<F: JournalFlash> Journal<F> {
             }
             if self.has_failed(next) {
                 continue;
-            }
-            if self.ahead {
-                return Ok(next);
             }
             self.region.erase(next)?;
             if self.region.uniform(next, BLANK)? {

@@ -127,9 +127,9 @@
 //! written: that is damage, found at the next mount.
 //!
 //! The set of failed slots is durable from the next page that is opened. Where a record fails, that
-//! page is part of its commit. Where a page does not take a scrub or its closing, or fails its
-//! erase in [`Journal::rest`], the next page may come with a later commit only. If the power fails
-//! before that, the slot is used again until it fails again. Nothing is lost: the mount finds what
+//! page is part of its commit. Where a page does not take a scrub or its closing, the next page may
+//! come with a later commit only. If the power fails before that, the slot is used again until it
+//! fails again. Nothing is lost: the mount finds what
 //! was not scrubbed or closed and purges, and whatever the slot takes then is read back too.
 //!
 //! # Privacy
@@ -144,7 +144,7 @@
 //!
 //! # Endurance
 //! A page lasts 20,000 erases on the nRF51 (v1), 10,000 on the nRF52833 (v2). With 64 features, the
-//! interim design, every slot of the waiting table taken, and no work ahead of need, as on boards:
+//! interim design and every slot of the waiting table taken:
 //! ```text
 //!                  v1: 64 pages of 2 KB, 256 waiting     v2: 64 pages of 4 KB, 4,096 waiting
 //! yes or no
@@ -193,9 +193,6 @@ pub const MAX_PART: usize = 128;
 pub const MAX_SHORT_PART: usize = 12;
 /// Keys from this one on hold short parts only.
 pub const MAX_LONG_KEYS: u16 = 512;
-/// Words that the record of an ordinary request takes at most: an `OUTCOME` with a tally of 73
-/// bytes.
-const ORDINARY: u32 = 24;
 /// Fewest pages of a region.
 pub const MIN_PAGES: u32 = 8;
 
@@ -217,8 +214,6 @@ pub struct Journal<F> {
     failed: u64,
     /// The newest page takes no more records: it failed, or was opened before this mount.
     sealed: bool,
-    /// The page after the newest is erased.
-    ahead: bool,
     /// Pages outside the log are being erased.
     purging: bool,
     /// Room was made for a large transaction.
@@ -265,29 +260,6 @@ impl<F: JournalFlash> Journal<F> {
         }
         self.roomy = true;
         Ok(())
-    }
-
-    /// Does work ahead of need that would hold up a commit: erases the next page, and opens it once
-    /// too little is left of the newest. Returns whether there was something to do. To be called,
-    /// with the parts as they were last committed, when the line is idle.
-    pub fn rest<P: Parts>(&mut self, parts: &P) -> Result<bool, Error> {
-        if self.broken {
-            return Ok(false);
-        }
-        if !self.ahead {
-            self.ahead = match self.erased_page() {
-                Err(Error::Full) => false,
-                erased => erased.map(|_| true)?,
-            };
-            return Ok(self.ahead);
-        }
-        // A page of an earlier power-up is not followed by another before there is something to
-        // write.
-        let opens = !self.sealed && self.left() < ORDINARY;
-        if opens {
-            self.transact(parts, &core::iter::empty, Some(Sweep::Pace))?;
-        }
-        Ok(opens)
     }
 
     /// Commits the dirty parts and leaves nothing on flash but the present values: writes all parts

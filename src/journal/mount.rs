@@ -35,7 +35,6 @@ impl<F: JournalFlash> Journal<F> {
             swept: 0,
             failed: 0,
             sealed: true,
-            ahead: false,
             purging: false,
             roomy: false,
             broken: true,

@@ -42,7 +42,7 @@ pub(super) const fn is_text(byte: u8) -> bool {
 /// A line that is too long is handed on as its first 251 characters, the rest up to its LF is
 /// dropped; so [`open`] refuses it, and it has exactly one answer. Whatever was received before,
 /// the line after an LF is read right.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Framer {
     kept: heapless::Vec<u8, KEPT>,
     done: bool,

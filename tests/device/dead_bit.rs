@@ -12,7 +12,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-const PATIENTS: u32 = 600;
+const PATIENTS: u32 = 900;
 const KINDS: [Dead; 3] = [Dead::Zero, Dead::One, Dead::Frozen];
 /// The power goes off after one patient in this many.
 const POWER_OFF: u32 = 97;

@@ -110,25 +110,26 @@ fn each_board_lasts_ten_million_patients() {
     });
 }
 
-/// On a line with pauses no ordinary request opens or erases a page: that is done ahead.
+/// No request opens more than one page, and none but those that do writes more than its words.
 #[test]
-fn pauses_keep_page_turns_out_of_requests() {
+fn page_turns_come_one_at_a_time() {
     let mut desk =
         Desk::<Repeatable, Generator, 64, 256, 2048>::on(Flash::of(PAGES), Repeatable::new(1));
     desk.provision(&format!("PLAN features={FEATURES} patients=4000000 epsilon=1"));
-    desk.run_until_idle();
     let erases =
         |desk: &Desk<_, _, 64, 256, 2048>| desk.flash.0.borrow().erases().iter().sum::<u32>();
     // The most words of an ordinary request: header, descriptors, values, commit, mark and scrub.
     const MOST: u64 = 50;
+    let mut pages = 0;
     for patient in 1..=600 {
         for line in [format!("ASSIGN {patient} {}", patient % 64), format!("OUTCOME {patient} 1")] {
             let before = (erases(&desk), desk.flash.0.borrow().operations());
             desk.ask(&line);
-            let words = desk.flash.0.borrow().operations() - before.1;
-            assert_eq!(erases(&desk), before.0, "{line}");
-            assert!(words <= MOST, "{line}: {words} words");
-            desk.run_until_idle();
+            let (words, erased) =
+                (desk.flash.0.borrow().operations() - before.1, erases(&desk) - before.0);
+            assert!(erased == 1 || erased == 0 && words <= MOST, "{line}: {words} words");
+            pages += erased;
         }
     }
+    assert!(pages > 10, "hardly any page was opened");
 }

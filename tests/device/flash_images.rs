@@ -6,7 +6,7 @@
 use crate::common::book;
 mod forged;
 
-use book::{Book, Days, Erase, Flash, KEYS, Look, PAGE, PAGES, Rest, SMALL, Step, mount};
+use book::{Book, Days, Erase, Flash, KEYS, Look, PAGE, PAGES, SMALL, Step, mount};
 use equipoise::journal::{Journal, MountError};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -35,7 +35,7 @@ fn images() -> [(Flash, Book); 6] {
         image(&[]),
         image(&[Days(1)]),
         image(&[Days(12), Look]),
-        image(&[Days(150), Rest]),
+        image(&[Days(150)]),
         image(&[Days(99), Look, Days(1)]),
         image(&[Days(5), Look, Erase, Days(1)]),
     ]
@@ -92,7 +92,7 @@ fn two_bits_never_change_values_silently() {
         ("a sweep and patients", &[Days(34)]),
         ("a look and patients", &[Days(3), Look, Days(2)]),
         ("a restarted trial", &[Days(5), Look, Erase, Days(2)]),
-        ("a page opened ahead", &[Days(9), Rest, Rest, Days(1)]),
+        ("patients over two pages", &[Days(10)]),
     ] {
         let (flash, book) = image(steps);
         let (slot, page) = newest_page(&flash);

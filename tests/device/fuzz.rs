@@ -187,7 +187,7 @@ fn the_device_answers_any_line() {
                 proved(&mut desk, command)
             }
             4 => {
-                desk.device.rest();
+                desk.device.draw_ahead();
                 continue;
             }
             _ => fuzz.line(),

@@ -14,7 +14,7 @@ use crate::common::wide;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use book::{Assign, Book, Days, Erase, Flash, LARGE, Look, Outcome, Rest, SMALL, Step, mount};
+use book::{Assign, Book, Days, Erase, Flash, LARGE, Look, Outcome, SMALL, Step, mount};
 use equipoise::journal::Journal;
 use wide::Wide;
 
@@ -100,11 +100,11 @@ fn healthy(record: &mut String) {
         let mut life = Life::new(pages, ledger);
         for stretch in 0..6 {
             let more = match stretch {
-                0 => vec![Rest, Rest],
-                1 => vec![Days(9), Rest, Rest, Days(30), Rest],
+                0 => vec![],
+                1 => vec![Days(9), Days(30)],
                 2 => vec![Look, Look],
                 3 => vec![Days(80), Erase, Days(3)],
-                4 => vec![Look, Rest, Look, Rest, Rest],
+                4 => vec![Look, Days(1), Look],
                 _ => vec![Days(500), Look, Erase],
             };
             for step in day.into_iter().chain(more) {

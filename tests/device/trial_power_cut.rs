@@ -123,15 +123,19 @@ fn trial_survives(name: &str, acts: &[Act]) {
     let tally = Tally::default();
     let mut desk = Desk::blank(SEED);
     let mut states = vec![durable(&desk.flash).unwrap()];
-    let (mut answers, mut cuts) = (Vec::new(), Vec::new());
+    let (mut answers, mut cuts, mut turns) = (Vec::new(), Vec::new(), 0);
+    let erases = |desk: &Desk| desk.flash.0.borrow().erases().iter().sum::<u32>();
     for act in acts {
-        let before = desk.flash.0.borrow().operations();
+        let (before, erased) = (desk.flash.0.borrow().operations(), erases(&desk));
         answers.push(act.perform(&mut desk).unwrap());
         states.push(durable(&desk.flash).unwrap());
         if !matches!(act, Ward(..)) {
             cuts.extend(before..desk.flash.0.borrow().operations());
+            turns += erases(&desk) - erased;
         }
     }
+    let full = acts.iter().any(|act| matches!(act, Ward(..)));
+    assert!(!full || turns > 0, "{name}: no page is erased where the power is cut");
     let status = counts(&mut desk);
     cuts.into_par_iter().for_each(|cut| {
         // In an ordinary run in two ways, one of them by chance.
@@ -241,7 +245,9 @@ trials! {
     a_trial_that_filled_the_flash_survives: [
         Act::Key, Order("PLAN features=2 patients=400 epsilon=1", "OK trial="), Ward(1, 190),
         Ask("ASSIGN 191 0 00000001", "ARM 191 "), Ask("OUTCOME 191 1", "OK 191"), Ask("ASSIGN 192 1 00000002", "ARM 192 "), Idle,
-        Ward(193, 199), Ask("ASSIGN 200 0 00000003", "ARM 200 "), Idle, Ask("OUTCOME 192 0", "OK 192"),
+        Ward(193, 196), Ask("ASSIGN 197 1 000000c5", "ARM 197 "), Ask("OUTCOME 197 1", "OK 197"),
+        Ask("ASSIGN 198 0 000000c6", "ARM 198 "), Ask("OUTCOME 198 1", "OK 198"),
+        Ward(199, 199), Ask("ASSIGN 200 0 00000003", "ARM 200 "), Idle, Ask("OUTCOME 192 0", "OK 192"),
         Ask("ASSIGN 201 1 00000004", "ARM 201 "), Ask("LOST 200", "OK 200"), Idle, Ask("OUTCOME 201 1", "OK 201"),
     ];
     a_blinded_trial_with_replacements_survives: [

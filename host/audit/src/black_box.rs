@@ -247,9 +247,8 @@ impl Experiment {
     fn run<G: Seeded>(&self, trial: usize, seed: u64, leak: Option<BlackBoxLeak>) -> Seen {
         let entropy = Repeatable::new(seed);
         let mut desk = Desk::<10, 8, Repeatable, G>::new(&self.plan, entropy, PAGES, leak)
-            .unwrap_or_else(|refused| {
-                panic!("the device refuses the plan of the audit: {refused}")
-            });
+            .unwrap_or_else(|refused| panic!("the device refuses the plan of the audit: {refused}"))
+            .stepping();
         let mut seen = Seen::default();
         let mut given = String::new();
         for (patient, (feature, y)) in (1..).zip(&self.trials[trial]) {

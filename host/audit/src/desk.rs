@@ -1,9 +1,13 @@
 //! A device under audit: what is asked of it over its line, and what it answers.
 //!
-//! A [`Desk`] holds the [`Device`] that ships, with little room, on a flash in memory.
-//! Everything goes through [`Device::handle_line`]. The device's generator is either the one that
-//! ships or a [`Tape`], which asks the [`Chance`] that was [lent](lend) for the operation at hand:
-//! an enumerator, or a script. Names, nonces and seeds are no part of that; a tape gives zeros.
+//! A [`Desk`] steps the main loop that ships, around a device with little room on a flash in
+//! memory; everything goes through its line. The device's generator is either the one that ships
+//! or a [`Tape`], which asks the [`Chance`] that was [lent](lend) for the operation at hand: an
+//! enumerator, or a script. Names, nonces and seeds are no part of that; a tape gives zeros.
+//!
+//! The main loop draws all noise of the next look as soon as it can. With a tape the audit draws it
+//! instead, one feature at a time and right before the look ([`Desk::draw_ahead`]), so that
+//! enumerators and scripts know the cells that each draw hides. The draws are the same.
 //!
 //! [`Desk::probe`] asks for everything that anybody may ask at any time, so that every kind of
 //! reply is part of what is seen: also refusals, answers to requests sent twice, and all of this
@@ -18,11 +22,11 @@ use core::any::Any;
 use std::cell::RefCell;
 
 use crate::flash::Flash;
+use equipoise::board::in_memory::InMemory;
 use equipoise::chance::{Chance, Fraction};
 use equipoise::device::auth::CustodianKey;
 use equipoise::device::generator::Seeded;
 use equipoise::device::health::Entropy;
-use equipoise::device::{Device, DeviceState, Rest};
 use equipoise::noise::Laplace;
 use equipoise::plan::Plan;
 use equipoise::trial::Trial;
@@ -125,9 +129,10 @@ impl Entropy for Steady {
 pub type Leak<const M: usize, const U: usize> = fn(&Trial<M, U>, &str, &mut String);
 
 /// A device with room for `M` features and `U` waiting patients, and a running trial.
-#[derive(Clone)]
-pub struct Desk<const M: usize, const U: usize, E = Steady, G = Tape> {
-    device: Device<Box<DeviceState<M, U>>, Flash, E, G>,
+pub struct Desk<const M: usize, const U: usize, E: Entropy = Steady, G = Tape> {
+    board: InMemory<Flash, E, M, U, G>,
+    /// The main loop draws noise ahead; otherwise the audit does.
+    draws: bool,
     leak: Option<Leak<M, U>>,
     /// Patient t.
     hidden: Option<u32>,
@@ -135,7 +140,20 @@ pub struct Desk<const M: usize, const U: usize, E = Steady, G = Tape> {
     erased: Option<Box<Trial<M, U>>>,
 }
 
-impl<const M: usize, const U: usize, E, G> core::fmt::Debug for Desk<M, U, E, G> {
+impl<const M: usize, const U: usize, E: Entropy + Clone, G: Clone> Clone for Desk<M, U, E, G> {
+    fn clone(&self) -> Self {
+        let Self { board, draws, leak, hidden, erased } = self;
+        Self {
+            board: board.clone(),
+            draws: *draws,
+            leak: *leak,
+            hidden: *hidden,
+            erased: erased.clone(),
+        }
+    }
+}
+
+impl<const M: usize, const U: usize, E: Entropy, G> core::fmt::Debug for Desk<M, U, E, G> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("Desk")
     }
@@ -162,10 +180,17 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
 
     /// A device that has started on this flash.
     fn on(flash: Flash, entropy: E, restart: Restart, leak: Option<Leak<M, U>>) -> Self {
-        let state = Box::new(DeviceState::BLANK);
-        let mut device = Device::with_generator(state, flash, entropy, Some(restart));
-        device.set_image(IMAGE);
-        Self { device, leak, hidden: None, erased: None }
+        let mut board = InMemory::asleep(flash, entropy, Some(restart));
+        board.device.set_image(IMAGE);
+        board.device.power_up();
+        Self { board, draws: false, leak, hidden: None, erased: None }
+    }
+
+    /// From now on the main loop takes whole steps and draws the noise.
+    #[must_use]
+    pub const fn stepping(mut self) -> Self {
+        self.draws = true;
+        self
     }
 
     /// The trial of the device.
@@ -174,7 +199,7 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
     /// There is none.
     #[must_use]
     pub fn trial(&self) -> &Trial<M, U> {
-        self.device.trial().unwrap_or_else(|| panic!("the device under audit lost its trial"))
+        self.board.device.trial().unwrap_or_else(|| panic!("the device under audit lost its trial"))
     }
 
     /// The trial, to break it on purpose.
@@ -182,17 +207,22 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
     /// # Panics
     /// There is none.
     pub fn trial_mut(&mut self) -> &mut Trial<M, U> {
-        self.device.trial_mut().unwrap_or_else(|| panic!("the device under audit lost its trial"))
+        let trial = self.board.device.trial_mut();
+        trial.unwrap_or_else(|| panic!("the device under audit lost its trial"))
     }
 
     /// All replies to a line, which is sent with its checksum.
     pub fn ask(&mut self, line: &str) -> String {
-        let mut replies = String::new();
-        let sealed = format!("{line}*{:04X}", checksum(line.as_bytes()));
-        self.device.handle_line(sealed.as_bytes(), &mut |_, reply| {
-            replies += &String::from_utf8_lossy(reply);
-        });
-        let trial = self.erased.as_deref().or(self.device.trial());
+        let mut sent = Vec::new();
+        let sealed = format!("{line}*{:04X}\n", checksum(line.as_bytes()));
+        if self.draws {
+            self.board.exchange(sealed.as_bytes(), &mut sent);
+            self.board.step();
+        } else {
+            self.board.answer_only(sealed.as_bytes(), &mut sent);
+        }
+        let mut replies = String::from_utf8_lossy(&sent).into_owned();
+        let trial = self.erased.as_deref().or(self.board.device.trial());
         if let (Some(leak), Some(trial)) = (self.leak, trial) {
             leak(trial, line, &mut replies);
         }
@@ -230,7 +260,7 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
     /// of a copy after a reset; and, once all patients are assigned, those of its next trial.
     /// Nothing of this changes the device.
     pub fn probe(&mut self, report: bool) -> String {
-        let flash = self.device.flash().clone();
+        let flash = self.board.device.flash().flash().clone();
         let mut restarted = Desk::<M, U>::on(flash, Steady::new(), Restart::Reset, self.leak);
         restarted.hidden = self.hidden;
         let mut replies = self.questions(report) + &restarted.questions(report);
@@ -284,13 +314,14 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
 
     /// Draws the noise of one more feature for the next look.
     pub fn draw_ahead(&mut self) {
-        self.device.draw_ahead();
+        self.board.device.draw_ahead();
     }
 
-    /// Does the look that is due.
-    pub fn look(&mut self) {
-        let done = self.device.rest();
-        debug_assert_eq!(done, Rest::Looked);
+    /// Has the look done that is due: a device does it before it reads the next line. The replies
+    /// to that line.
+    pub fn look(&mut self) -> String {
+        debug_assert!(self.board.device.is_look_due());
+        self.ask("STATUS")
     }
 }
 

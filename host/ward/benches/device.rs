@@ -5,32 +5,32 @@
 //! request is a line with its checksum, every reply is formatted, and what it says is on the flash
 //! in memory, journal and all.
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use equipoise::board::in_memory::InMemory;
 use equipoise::device::health::Repeatable;
-use equipoise::device::{Device, DeviceState, Rest};
 use equipoise::testkit::order;
 use equipoise::wire::{Request, Tag};
 use equipoise_ward::virtual_board::Flash;
 
 const PATIENTS: u32 = 100;
 
-type Board = Device<Box<DeviceState>, Flash, Repeatable>;
+type Board = InMemory<Flash, Repeatable, 64, 256>;
 
 fn line(request: &Request) -> Vec<u8> {
     request.to_line().map_or_else(Vec::new, |line| line.as_bytes().trim_ascii_end().to_vec())
 }
 
 fn running(features: u8) -> Board {
-    let mut board =
-        Board::new(Box::new(DeviceState::BLANK), Flash::in_memory(64), Repeatable::new(1), None);
+    let mut board = Board::asleep(Flash::in_memory(64), Repeatable::new(1), None);
+    board.power_up();
     let plan = format!("PLAN features={features} patients=1000000 epsilon=1");
     let mut ask = |text: &str| {
-        let mut reply = String::new();
-        board.handle_line(text.as_bytes(), &mut |_, line| reply += &String::from_utf8_lossy(line));
-        reply
+        let mut reply = Vec::new();
+        board.exchange(format!("{text}\n").as_bytes(), &mut reply);
+        String::from_utf8_lossy(&reply).into_owned()
     };
     ask(&Request::Key([0x5A; 32]).to_string());
     assert!(order([0x5A; 32], &plan, ask).starts_with("OK trial="));
-    while board.rest() != Rest::Idle {}
+    board.run_until_idle();
     board
 }
 
@@ -54,7 +54,7 @@ fn device(criterion: &mut Criterion) {
             let work = |mut board: Board| {
                 let mut sent = 0;
                 for line in &lines {
-                    board.handle_line(line, &mut |_, reply| sent += reply.len());
+                    board.device.handle_line(line, &mut |_, reply| sent += reply.len());
                 }
                 (board, sent)
             };
@@ -67,7 +67,7 @@ fn device(criterion: &mut Criterion) {
     group.bench_function("STATUS", |b| {
         b.iter(|| {
             let mut sent = 0;
-            board.handle_line(&status, &mut |_, reply| sent += reply.len());
+            board.device.handle_line(&status, &mut |_, reply| sent += reply.len());
             sent
         });
     });

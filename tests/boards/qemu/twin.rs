@@ -2,9 +2,9 @@
 
 use crate::qemu::bedside::{Bedside, Dice, KEY, hex, sealed, tag};
 use crate::qemu::emulator::{Emulator, Firmware};
+use equipoise::board::in_memory::InMemory;
 use equipoise::board::rehearsal::Rehearsal;
 use equipoise::device::health::Entropy;
-use equipoise::device::{Device, DeviceState, Rest};
 use equipoise::testkit::order;
 use equipoise::testkit::strict_flash::StrictFlash;
 use equipoise::wire::{ImageHash, Restart, unhex};
@@ -25,11 +25,11 @@ trait Twin {
     fn answer(&mut self, request: &str) -> String;
 }
 
-impl Twin for Device<Box<DeviceState>, StrictFlash<PAGE>, Rehearsed> {
+impl Twin for InMemory<StrictFlash<PAGE>, Rehearsed, 64, 256> {
     fn answer(&mut self, request: &str) -> String {
         let mut reply = Vec::new();
-        self.handle_line(sealed(request).as_bytes(), &mut |_, line| reply.extend(line));
-        while self.rest() != Rest::Idle {}
+        self.exchange((sealed(request) + "\n").as_bytes(), &mut reply);
+        self.run_until_idle();
         String::from_utf8(reply).unwrap()
     }
 }
@@ -83,11 +83,11 @@ fn board_and_host_agree_over_2000_patients() {
     for design in ["dp-conse", "interim"] {
         let flash = StrictFlash::<PAGE>::new(64, 0);
         let restart = Some(Restart::Reset);
-        let mut host =
-            Device::new(Box::new(DeviceState::BLANK), flash, Rehearsed(Rehearsal::START), restart);
+        let mut host = InMemory::asleep(flash, Rehearsed(Rehearsal::START), restart);
+        host.power_up();
         // `HELLO` names the board's image.
         let digest = xtask::image::digest(&Firmware::Test.elf().load_segments());
-        host.set_image(ImageHash(unhex(&digest.as_bytes()[..16]).unwrap()));
+        host.device.set_image(ImageHash(unhex(&digest.as_bytes()[..16]).unwrap()));
         let expected = transcript(&mut host, design);
         let board = transcript(&mut Emulator::boot(Firmware::Test), design);
         for (i, (board, host)) in board.iter().zip(&expected).enumerate() {

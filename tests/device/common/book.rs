@@ -126,12 +126,10 @@ pub enum Step {
     Look,
     /// Everything but progress becomes absent, and the rest of the flash is wiped.
     Erase,
-    /// The line is idle.
-    Rest,
     /// So many patients come and go; the power stays on.
     Days(u16),
 }
-pub use Step::{Assign, Days, Erase, Look, Outcome, Rest};
+pub use Step::{Assign, Days, Erase, Look, Outcome};
 
 impl Step {
     fn dirty(self) -> Vec<u16> {
@@ -140,7 +138,7 @@ impl Step {
             Outcome(w, t) => vec![WAITING.start + w, TALLIES.start + t],
             Look => [PROGRESS].into_iter().chain(TALLIES).chain(LEDGERS).collect(),
             Erase => (0..KEYS).collect(),
-            Rest | Days(_) => Vec::new(),
+            Days(_) => Vec::new(),
         }
     }
 
@@ -172,7 +170,6 @@ impl Step {
         byte: Option<u8>,
     ) -> Result<(), Error> {
         match self {
-            Rest => return journal.rest(book).map(drop),
             Days(days) => {
                 return (0..days).try_for_each(|day| {
                     Assign(day % 4).take_with(journal, book, byte)?;

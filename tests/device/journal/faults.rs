@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Flash, Life, Print};
 use crate::common::book::{
-    self, Assign, Book, Days, Erase, LARGE, Look, Outcome, Rest, SMALL, Step, mount,
+    self, Assign, Book, Days, Erase, LARGE, Look, Outcome, SMALL, Step, mount,
 };
 use equipoise::journal::Journal;
 use equipoise::testkit::strict_flash::{Dead, Tear};
@@ -18,12 +18,11 @@ pub fn dead_bits(record: &mut String) {
             let mut life = Life::after(9, [SMALL, LARGE][place % 2], &steps);
             // Words that the next steps write, and some of older pages.
             life.journal.flash().kill(place * 233 % (9 * 1024), (place * 7) as u32, dead);
-            let end =
-                [Days(4), Rest, Rest, Look, Days(60), Erase, Days(2)].iter().try_for_each(|step| {
-                    let done = step.take(&mut life.journal, &mut life.book);
-                    print.flash(life.journal.flash());
-                    done
-                });
+            let end = [Days(4), Look, Days(60), Erase, Days(2)].iter().try_for_each(|step| {
+                let done = step.take(&mut life.journal, &mut life.book);
+                print.flash(life.journal.flash());
+                done
+            });
             print.text(format!("{end:?}").as_bytes());
             print.mounted(mount(life.journal.release(), life.ledger));
         }
@@ -45,7 +44,7 @@ pub fn power_cuts(record: &mut String) {
         (&[Days(7), Assign(1)], Outcome(1, 1), SMALL),
         (&[Days(4)], Look, SMALL),
         (&[Days(3)], Look, LARGE),
-        (&[Days(60), Rest], Assign(3), SMALL),
+        (&[Days(60)], Assign(3), SMALL),
         (&[Days(2), Look], Erase, SMALL),
     ];
     for (steps, step, ledger) in moments {

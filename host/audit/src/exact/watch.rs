@@ -62,7 +62,7 @@ fn watch(view: View, desk: &mut SmallDesk, act: Act, seen: &mut Sight) -> Option
                 }
                 return None;
             } else if act == Act::Look {
-                desk.look();
+                *seen += &desk.look();
             } else {
                 *seen += &desk.order("CLOSE");
             }

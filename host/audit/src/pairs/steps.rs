@@ -273,10 +273,8 @@ impl<'a> Steps<'a> {
         let windows: Vec<_> =
             drawn.iter().map(|j| masked(self.desks[0].trial().windows(*j))).collect();
         self.note_read(&drawn, count, false);
-        self.both([vec![], vec![]], None, |_, desk| {
-            desk.look();
-            String::new()
-        })?;
+        let [first, second] = self.both([vec![], vec![]], None, |_, desk| desk.look())?;
+        same(first == second)?;
         self.compare(&before, &drawn, &windows)
     }
 

@@ -1,8 +1,9 @@
 //! The same device on a laptop: flash in a file or in memory, entropy from the operating system.
 //!
-//! [`VirtualBoard`] takes the bytes of a serial line and gives those of the replies. It holds the
-//! very [`Device`] that runs on a board, with room for 64 features and 4,096 waiting patients, as
-//! the v2.
+//! [`VirtualBoard`] takes the bytes of a serial line and gives those of the replies. It steps the
+//! main loop of the firmware, with room for 64 features and 4,096 waiting patients, as the v2, on a
+//! clock that does not wait: replies leave as soon as they are durable, and draws of noise are not
+//! padded. As on a board, flash is touched only while a request is answered.
 //!
 //! The flash is 4 KB pages of 4-byte words that a write can only clear, kept in a [`Flash`] image.
 //! In a file, every operation is written through at once, so that killing the process at any moment
@@ -27,10 +28,10 @@ use embedded_storage::nor_flash::{
 use zeroize::Zeroize;
 
 use crate::virtual_board::flash_file::{FileError, FlashFile};
+use equipoise::board::in_memory::InMemory;
 use equipoise::device::health::{Entropy, Repeatable};
-use equipoise::device::{Device, DeviceState, Rest};
 use equipoise::journal::{Journal, JournalFlash, MAX_PAGES, MIN_PAGES};
-use equipoise::wire::{Framer, NONCE_SECONDS, Restart, State};
+use equipoise::wire::{NONCE_SECONDS, Restart, State};
 
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
@@ -222,9 +223,8 @@ impl Entropy for Noise {
 
 /// A device and its serial line, in this process.
 pub struct VirtualBoard<const M: usize = 64, const U: usize = 4096> {
-    device: Device<Box<DeviceState<M, U>>, Flash, Noise>,
+    board: InMemory<Flash, Noise, M, U>,
     flash: Flash,
-    framer: Framer,
     seed: Option<u64>,
     /// The seconds since then have been counted.
     ticked: Instant,
@@ -252,9 +252,9 @@ impl<const M: usize, const U: usize> VirtualBoard<M, U> {
     fn boot(flash: Flash, seed: Option<u64>) -> Self {
         let noise =
             seed.map_or(Noise::System, |seed| Noise::Seeded(Box::new(Repeatable::new(seed))));
-        let device =
-            Device::new(Box::new(DeviceState::BLANK), flash.clone(), noise, Some(Restart::Power));
-        Self { device, flash, framer: Framer::new(), seed, ticked: Instant::now() }
+        let mut board = InMemory::asleep(flash.clone(), noise, Some(Restart::Power));
+        board.power_up();
+        Self { board, flash, seed, ticked: Instant::now() }
     }
 
     /// Loses everything in memory and powers up again on what is on flash. A seeded board moves on
@@ -266,7 +266,7 @@ impl<const M: usize, const U: usize> VirtualBoard<M, U> {
     /// State of the device.
     #[must_use]
     pub fn state(&self) -> State {
-        self.device.state()
+        self.board.device.state()
     }
 
     /// The flash, shared with the device.
@@ -285,12 +285,9 @@ impl<const M: usize, const U: usize> VirtualBoard<M, U> {
         self.flash.check()?;
         let seconds = self.ticked.elapsed().as_secs();
         self.ticked += Duration::from_secs(seconds);
-        (0..seconds.min(NONCE_SECONDS.into())).for_each(|_| self.device.tick());
-        for byte in bytes {
-            if let Some(line) = self.framer.push(*byte) {
-                self.device.handle_line(line, &mut |_, reply| out.extend_from_slice(reply));
-            }
-        }
+        // A longer time changes nothing more.
+        self.board.pass_seconds(seconds.min(NONCE_SECONDS.into()) as u32);
+        self.board.exchange(bytes, out);
         self.flash.sync().inspect_err(|_| out.truncate(start))
     }
 
@@ -303,20 +300,19 @@ impl<const M: usize, const U: usize> VirtualBoard<M, U> {
             .map_or_else(|error| error.to_string(), |()| String::from_utf8_lossy(&out).into_owned())
     }
 
-    /// Uses the time between requests; see [`Device::rest`]. Nothing is done on a flash file that
-    /// is not in order: a write would lengthen a shortened file again. The next request says why.
-    pub fn rest(&mut self) -> Rest {
-        if self.flash.check().is_ok() { self.device.rest() } else { Rest::Idle }
+    /// Does a step of the main loop between requests. False if there is nothing left to do before
+    /// the next byte. Touches no flash.
+    pub fn step(&mut self) -> bool {
+        self.board.step()
     }
 
-    /// Rests until there is nothing left to do.
+    /// Steps until there is nothing left to do before the next byte.
     pub fn run_until_idle(&mut self) {
-        while self.rest() != Rest::Idle {}
+        self.board.run_until_idle();
     }
 
     /// The terminal hung up: forgets a line that has begun, and a nonce.
     pub fn hang_up(&mut self) {
-        self.framer = Framer::new();
-        self.device.hang_up();
+        self.board.hang_up();
     }
 }

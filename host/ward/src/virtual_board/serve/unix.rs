@@ -28,7 +28,6 @@ use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use super::{SILENCE, Server};
 use crate::os;
-use equipoise::device::Rest;
 
 /// How often a waiting device checks whether it is to end, and how long a reply waits for its
 /// reader.
@@ -121,7 +120,7 @@ impl Server {
         let mut bytes = [0; 4096];
         let mut heard = Instant::now();
         while !self.told() {
-            let time = if self.board.rest() == Rest::Idle { PATIENCE } else { AT_ONCE };
+            let time = if self.board.step() { AT_ONCE } else { PATIENCE };
             let ready = Self::ready(input, PollFlags::IN, time)?;
             if let Some(others) = others
                 && heard.elapsed() >= SILENCE
@@ -161,7 +160,7 @@ impl Server {
 
     fn converse_in_turn(&mut self, listener: &UnixListener) -> io::Result<()> {
         while !self.told() {
-            let time = if self.board.rest() == Rest::Idle { PATIENCE } else { AT_ONCE };
+            let time = if self.board.step() { AT_ONCE } else { PATIENCE };
             if Self::ready(listener.as_fd(), PollFlags::IN, time)? {
                 let (line, _) = listener.accept()?;
                 line.set_nonblocking(true)?;

@@ -10,7 +10,6 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::{SILENCE, Server};
-use equipoise::device::Rest;
 
 /// How long a reply waits for its reader.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -53,7 +52,7 @@ impl Server {
                 next = waiting(listener)?;
             }
             let Some(line) = next.take() else {
-                if self.board.rest() == Rest::Idle {
+                if !self.board.step() {
                     sleep(POLL);
                 }
                 continue;
@@ -88,8 +87,7 @@ impl Server {
             {
                 return Ok(Some(other));
             }
-            let time =
-                if self.board.rest() == Rest::Idle { POLL } else { Duration::from_millis(1) };
+            let time = if self.board.step() { Duration::from_millis(1) } else { POLL };
             line.set_read_timeout(Some(time))?;
             let count = match line.read(&mut bytes) {
                 Ok(0) => break,
