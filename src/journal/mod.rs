@@ -107,7 +107,7 @@
 //! part; that one is closed only after its commit, and then the log is complete and goes on as any
 //! other. Formatting again erases all pages but page 1, last first, and then page 1: a cut leaves a
 //! shorter beginning of the same log and one torn page, in whose place the page before may be
-//! closed. A page that failed is known to the header behind it. Where that header is torn or erased,
+//! closed. A page that failed is known to the header behind it. If that header is torn or erased,
 //! the page holds no record: it was found not blank, did not take its header, or was erased too.
 //!
 //! Nothing else passes. A mount returns, and only then can anything be answered, when a page that
