@@ -19,7 +19,7 @@ fn lines(patients: u32) -> impl Iterator<Item = String> {
     (1..=patients).flat_map(day).chain(["REPORT".to_string()])
 }
 
-/// What is sent does not depend on how long the line was idle, and is what the main loop sends.
+/// Replies do not depend on how long the line was idle, and are those of the main loop.
 #[test]
 fn idle_time_changes_no_reply() {
     const PLAN: &str = "PLAN features=3 patients=60 epsilon=1 reports=2 close=auto";
