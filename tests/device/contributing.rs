@@ -7,7 +7,7 @@ use std::path::Path;
 /// Spaces that a call is indented under its caller.
 const INDENT: usize = 2;
 /// Most steps that a reader follows.
-const STEPS: usize = 18;
+const STEPS: usize = 20;
 
 /// A step of the trace: how deep it is, its file and its function.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,10 +40,12 @@ fn defines(source: &str, function: &str) -> bool {
 
 /// Whether a source text calls a function of this name.
 fn calls(source: &str, function: &str) -> bool {
-    let call = format!("{function}(");
-    source.match_indices(&call).map(|(at, _)| &source[..at]).any(|before| {
-        let name = before.ends_with(|last: char| last.is_alphanumeric() || last == '_');
-        !name && !before.ends_with("fn ")
+    source.match_indices(function).any(|(at, _)| {
+        let (before, behind) = (&source[..at], &source[at + function.len()..]);
+        let longer = before.ends_with(|last: char| last.is_alphanumeric() || last == '_');
+        !longer
+            && !before.ends_with("fn ")
+            && (behind.starts_with('(') || behind.starts_with("::<"))
     })
 }
 
@@ -73,6 +75,7 @@ fn definitions_are_whole_names() {
     assert!(defines("pub fn assign<const M: usize>(", "assign") && defines("fn open()", "open"));
     assert!(!defines("fn assigned(", "assign") && !defines("assign()", "assign"));
     assert!(calls("self.open(x)", "open") && calls("open(x)", "open"));
+    assert!(calls("open::<X>(x)", "open") && !calls("open::x(y)", "open"));
     assert!(!calls("fn open(x)", "open") && !calls("reopen(x)", "open"));
 }
 
