@@ -111,8 +111,13 @@ impl ErrorType for Received {
 
 impl Read for Received {
     fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Infallible> {
-        let count = bytes.len().min(self.0.len());
-        bytes.iter_mut().zip(self.0.drain(..count)).for_each(|(to, from)| *to = from);
+        let mut count = 0;
+        while let Some(place) = bytes.get_mut(count)
+            && let Some(byte) = self.0.pop_front()
+        {
+            *place = byte;
+            count += 1;
+        }
         Ok(count)
     }
 }

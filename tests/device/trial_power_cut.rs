@@ -30,7 +30,7 @@ enum Act {
     Ask(&'static str, &'static str),
     /// The same, as a custodian.
     Order(&'static str, &'static str),
-    /// The line is idle: noise is drawn, a look that is due is done, a page is erased ahead.
+    /// The line is idle and noise is drawn; then a line comes that only does the look that is due.
     Idle,
     /// Patients with these numbers come and go; the power stays on.
     Ward(u32, u32),
@@ -65,6 +65,7 @@ impl Act {
             Order(line, _) => desk.order(line),
             Idle => {
                 desk.run_until_idle();
+                desk.ask("STATUS");
                 String::new()
             }
             Ward(first, last) => {
