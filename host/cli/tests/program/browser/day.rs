@@ -160,7 +160,7 @@ fn keyboard_alone() {
     browser.shows(&["Nobody is waiting"]);
     browser.tab_to("Enrol a patient");
     browser.keys(&[ENTER]);
-    browser.shows(&["Letters, digits"]);
+    browser.shows(&["Letters A to Z, digits"]);
     assert_eq!(browser.focus(), "Patient code", "the first field has the focus");
     browser.keys(&["K", "-", "1"]);
     browser.tab_to("under 65, home");

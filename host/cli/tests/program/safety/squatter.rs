@@ -9,13 +9,14 @@
 //! [`open_line_is_asked_not_path`] needs no second user.
 
 use std::fs::{self, File, Permissions};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use equipoise_ward::line::client::Client;
 use equipoise_ward::line::link::{LinkError, Port};
@@ -98,7 +99,17 @@ impl Squatter {
         }
         command.args(["--exact", "safety::squatter::squatter_process", "--ignored", "--nocapture"]);
         command.env(ORDERS, orders).current_dir("/").stdin(Stdio::piped()).stdout(Stdio::null());
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        command.stderr(Stdio::piped());
+        let mut child = loop {
+            match command.spawn() {
+                Ok(child) => break child,
+                // A process that another test has just started still holds the copy for writing.
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Err(error) => panic!("the squatter did not start: {error}"),
+            }
+        };
         let mut told = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         told.read_line(&mut line).unwrap();
