@@ -11,8 +11,6 @@ pub const TESTED: &str =
     "equipoise/board-tests,equipoise-cli/terminal-tests,equipoise-cli/browser-tests";
 /// Test binaries of the workspace, each a step, the longest ones first.
 const BINARIES: [&str; 7] = ["device", "audit", "study", "boards", "program", "ward", "commands"];
-/// Asks statistical tests for their long version.
-const LONG: &str = "EQUIPOISE_LONG";
 
 /// Steps that were done, with their seconds. The table is printed at the end, also of a failure.
 struct Steps {
@@ -67,27 +65,14 @@ pub fn test() -> Result<(), String> {
 }
 
 /// Checks what a release needs beside the tests.
-pub fn release_check(words: &[&str]) -> Result<(), String> {
-    let long = match words {
-        [] => false,
-        ["--long"] => true,
-        other => return Err(format!("`{}`: allowed is --long", other.join(" "))),
-    };
+pub fn release_check() -> Result<(), String> {
     let mut steps = Steps::of("release-check");
     steps.step("reproducible images", dist::reproduce)?;
     steps.step("Windows and macOS", lint::other_systems)?;
     steps.step("the device's package builds", || {
         let package = ["package", "--package", "equipoise", "--allow-dirty", "--locked"];
         run(cargo().args(package))
-    })?;
-    if long {
-        steps.step("long statistical tests", || {
-            let mut command = cargo();
-            command.args(["test", "--workspace", "--features", TESTED, "--test", "study"]);
-            run(command.args(["--test", "audit", "--test", "device", "long_"]).env(LONG, "1"))
-        })?;
-    }
-    Ok(())
+    })
 }
 
 /// The builds that the firmware's tests run, and the tools they need, as variables.
