@@ -8,7 +8,7 @@
 //! The flash is 4 KB pages of 4-byte words that a write can only clear, kept in a [`Flash`] image.
 //! In a file, every operation is written through at once, so that killing the process at any moment
 //! leaves what a power cut would leave. Before a reply is handed out the file is checked
-//! ([`super::flash_file`]) and synced, so that what was answered survives the loss of the whole
+//! ([`flash_file`]) and synced, so that what was answered survives the loss of the whole
 //! machine. (A machine that loses power in the middle of a request may have kept any of that
 //! request's writes, in any order. A device that finds its flash in such a state goes to `fault`.)
 
