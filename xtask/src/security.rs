@@ -1,10 +1,10 @@
-//! The table of unmaintained crates in SECURITY.md, held against the lock files.
+//! The table of unmaintained crates in SECURITY.md, held against the lock file.
 
 use std::fs;
 use std::path::Path;
 
-/// The lock files that ship.
-const LOCKS: [&str; 2] = ["Cargo.lock", "fuzz/Cargo.lock"];
+/// The lock file of everything that ships. (That of the fuzz targets has no board's crates.)
+const LOCK: &str = "Cargo.lock";
 const TITLE: &str = "## Unmaintained crates";
 
 /// A row of the table.
@@ -17,15 +17,13 @@ struct Noted {
     through: Vec<String>,
 }
 
-/// Compares the table of SECURITY.md with every lock file.
+/// Compares the table of SECURITY.md with the lock file.
 pub fn unmaintained() -> Result<(), String> {
     let read = |path: &str| {
         fs::read_to_string(Path::new(path)).map_err(|error| format!("{path}: {error}"))
     };
     let noted = table(&read("SECURITY.md")?)?;
-    for path in LOCKS {
-        compare(&noted, &read(path)?).map_err(|why| format!("{path}: {why}"))?;
-    }
+    compare(&noted, &read(LOCK)?).map_err(|why| format!("{LOCK}: {why}"))?;
     crate::say(&format!("SECURITY.md: {} unmaintained crates, locked as it says", noted.len()));
     Ok(())
 }
@@ -112,48 +110,43 @@ mod tests {
     use super::*;
 
     const SECURITY: &str = include_str!("../../SECURITY.md");
-    const REAL: [&str; 2] =
-        [include_str!("../../Cargo.lock"), include_str!("../../fuzz/Cargo.lock")];
+    const REAL: &str = include_str!("../../Cargo.lock");
 
-    /// SECURITY.md's note on unmaintained crates agrees with the lock files.
+    /// SECURITY.md's note on unmaintained crates agrees with the lock file.
     #[test]
     fn the_note_agrees_with_the_locks() {
         let noted = table(SECURITY).unwrap();
         assert!(noted.iter().any(|one| one.name == "bare-metal"), "{noted:?}");
-        for lock in REAL {
-            assert_eq!(compare(&noted, lock), Ok(()));
-        }
+        assert_eq!(compare(&noted, REAL), Ok(()));
     }
 
     /// A crate that is gone, changed or reached by another way makes the note old.
     #[test]
     fn an_old_note_is_found() {
         let noted = table(SECURITY).unwrap();
-        for lock in REAL {
-            for (from, to, why) in [
-                ("name = \"bare-metal\"", "name = \"other\"", "is not locked any more"),
-                (
-                    "name = \"bare-metal\"\nversion = \"0.2.5\"",
-                    "name = \"bare-metal\"\nversion = \"0.2.6\"",
-                    "is locked as 0.2.6, SECURITY.md says 0.2.5",
-                ),
-                (" \"bare-metal\",\n", "", "is reached through []"),
-                (
-                    "[[package]]\nname = \"equipoise\"",
-                    "[[package]]\nname = \"new\"\nversion = \"1.0.0\"\ndependencies = [\n \"bare-metal 0.2.5\",\n]\n\n\
-                     [[package]]\nname = \"equipoise\"",
-                    "is reached through [\"cortex-m\", \"new\"]",
-                ),
-                (
-                    "[[package]]\nname = \"equipoise\"",
-                    "[[package]]\nname = \"bare-metal\"\nversion = \"1.0.0\"\n\n[[package]]\nname = \"equipoise\"",
-                    "is locked as 0.2.5 and 1.0.0",
-                ),
-            ] {
-                assert!(lock.contains(from), "{from}");
-                let error = compare(&noted, &lock.replacen(from, to, 1)).unwrap_err();
-                assert!(error.contains(why), "{why}: {error}");
-            }
+        for (from, to, why) in [
+            ("name = \"bare-metal\"", "name = \"other\"", "is not locked any more"),
+            (
+                "name = \"bare-metal\"\nversion = \"0.2.5\"",
+                "name = \"bare-metal\"\nversion = \"0.2.6\"",
+                "is locked as 0.2.6, SECURITY.md says 0.2.5",
+            ),
+            (" \"bare-metal\",\n", "", "is reached through []"),
+            (
+                "[[package]]\nname = \"equipoise\"",
+                "[[package]]\nname = \"new\"\nversion = \"1.0.0\"\ndependencies = [\n \"bare-metal 0.2.5\",\n]\n\n\
+                 [[package]]\nname = \"equipoise\"",
+                "is reached through [\"cortex-m\", \"new\"]",
+            ),
+            (
+                "[[package]]\nname = \"equipoise\"",
+                "[[package]]\nname = \"bare-metal\"\nversion = \"1.0.0\"\n\n[[package]]\nname = \"equipoise\"",
+                "is locked as 0.2.5 and 1.0.0",
+            ),
+        ] {
+            assert!(REAL.contains(from), "{from}");
+            let error = compare(&noted, &REAL.replacen(from, to, 1)).unwrap_err();
+            assert!(error.contains(why), "{why}: {error}");
         }
     }
 
