@@ -1,4 +1,4 @@
-//! A device of one's own: bring flash, noise and a line, and the device does the rest.
+//! A device in your own program: you bring flash, noise and a line.
 //!
 //! Here the flash is an array and the noise a counter that passes the health tests; a product takes
 //! its chip's flash and its chip's noise source. `cargo run -p equipoise --example embed` plays a

@@ -3,7 +3,7 @@
 //!
 //! **Rules.** Lines are added to the module of today's version; no line and no module is ever
 //! edited or taken away. A new version has a module of its own, and then the functions below say
-//! what becomes of the lines of the old one. Checksums and MACs were computed by another program.
+//! how the lines of the old one are answered. Checksums and MACs were computed by another program.
 
 mod limits;
 mod newer;

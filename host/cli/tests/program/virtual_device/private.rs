@@ -39,7 +39,7 @@ fn lines_lie_in_private_folders() {
     for line in lines {
         let end = good.join("line");
         let mut board = Board::start(&flash, &[line, end.to_str().unwrap()]);
-        assert!(std::fs::symlink_metadata(&end).is_ok(), "{line} in a folder of one's own");
+        assert!(std::fs::symlink_metadata(&end).is_ok(), "{line} in a private folder");
         assert_eq!(board.tell(Signal::TERM), Some(0));
         assert_eq!(std::fs::read_dir(&good).unwrap().count(), 0, "{line} is taken away");
     }
