@@ -116,6 +116,7 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
         Scene::Help => lines(frame, area, "Help", HELP.lines().map(Line::from).collect()),
         Scene::Code { text } => {
             let number = model.status.map_or(1, |status| status.assigned + 1);
+            let letters = if model.trial.code.unicode() { "Letters" } else { "Letters A to Z" };
             let form = vec![
                 Line::default(),
                 Line::from(format!("  The next patient will be number {number}.")),
@@ -125,7 +126,7 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
                     Span::styled(format!("{text}_"), bold()),
                 ]),
                 Line::default(),
-                Line::from("  Letters, digits, - _ . or /, as in the ward's list."),
+                Line::from(format!("  {letters}, digits, - _ . or /, as in the ward's list.")),
             ];
             lines(frame, area, "Enrol a patient", form);
         }
