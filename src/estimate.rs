@@ -12,15 +12,26 @@ pub struct Estimate {
     pub deviation: f64,
     /// Outcomes behind it, noisy where the true number is private.
     pub patients: f64,
+    /// Information fraction: the part of the estimate's weight that is spent, 1 at the end.
+    pub spent: f64,
+    /// The same after the last look up to half.
+    pub half_spent: f64,
     /// The effect before it was cut to [-1, 1]: the middle of the interval.
     middle: f64,
 }
 
 impl Estimate {
-    /// The estimate with this middle, standard deviation and number of outcomes.
+    /// The final estimate with this middle, standard deviation and number of outcomes.
     #[must_use]
     pub const fn new(middle: f64, deviation: f64, patients: f64) -> Self {
-        Self { effect: middle.clamp(-1.0, 1.0), deviation, patients, middle }
+        let effect = middle.clamp(-1.0, 1.0);
+        Self { effect, deviation, patients, spent: 1.0, half_spent: 0.0, middle }
+    }
+
+    /// The estimate at these information fractions: now, and after the last look up to half.
+    #[must_use]
+    pub const fn at(self, spent: f64, half_spent: f64) -> Self {
+        Self { spent, half_spent, ..self }
     }
 
     /// Lower end of the interval, in [-1, 1].

@@ -43,7 +43,7 @@
 
 use super::display::Display;
 use super::flash_work::{Counted, FlashWork};
-use super::{Board, Clock, Parts, Screen, Watchdog, stamps};
+use super::{Board, Clock, Peripherals, Screen, Watchdog, stamps};
 use crate::device::generator::{Generator, Seeded};
 use crate::device::health::Entropy;
 use crate::device::{Device, DeviceState};
@@ -91,12 +91,12 @@ pub type EntropySource<B> = super::drill::Rehearsed<B>;
 pub type Bedside<B, S, W, G> = Device<S, Counted<<B as Board>::Flash, W>, EntropySource<B>, G>;
 
 /// Runs the firmware, for ever. (Inlined: as a call it costs the v1 128 more bytes of stack, for a
-/// second copy of the parts.)
+/// second copy of the peripherals.)
 #[inline(always)]
-pub fn run<B: Board, const M: usize, const U: usize>(parts: Parts<B, M, U>) -> ! {
+pub fn run<B: Board, const M: usize, const U: usize>(peripherals: Peripherals<B, M, U>) -> ! {
     static WORK: FlashWork = FlashWork::NONE;
-    let Parts { clock, sender, receiver, entropy, flash, .. } = parts;
-    let Parts { screen, watchdog, state, restart, image, .. } = parts;
+    let Peripherals { clock, sender, receiver, entropy, flash, .. } = peripherals;
+    let Peripherals { screen, watchdog, state, restart, image, .. } = peripherals;
     #[cfg(feature = "seeded")]
     let entropy = super::drill::Rehearsed::replace(entropy);
     let flash = Counted { flash, work: &WORK };
@@ -105,6 +105,10 @@ pub fn run<B: Board, const M: usize, const U: usize>(parts: Parts<B, M, U>) -> !
     let mut main_loop = MainLoop::<B, _>::new((clock, sender, receiver), (screen, watchdog), &WORK);
     main_loop.power_up(&mut device);
     log!("ready: {}, restart {}", device.state(), restart);
+    #[cfg(feature = "defmt")]
+    if let Some(error) = device.mount_error() {
+        log!("flash not mounted: {}", error);
+    }
     loop {
         main_loop.step(&mut device);
     }
@@ -172,7 +176,7 @@ impl<B: Board, W: Deref<Target = FlashWork>> MainLoop<B, W> {
         stamps::STAMP_READY.set(self.ticked);
     }
 
-    /// One turn of the loop: counts seconds, answers the line that has come in, if one has, and
+    /// One pass of the loop: counts seconds, answers the line that has come in, if one has, and
     /// works ahead. False if there was nothing to do but sleep.
     #[inline(always)]
     pub fn step<S, G, const M: usize, const U: usize>(

@@ -1,7 +1,8 @@
 //! The contract of a board, the main loop that runs on it, and the boards themselves.
 //!
 //! ```text
-//! Board, Parts      the contract: one associated type a part, see the table
+//! Board,            the contract: one associated type for each peripheral, see the table
+//! Peripherals
 //! main_loop         the firmware, generic over a Board
 //! flash_work        the flash operations of a request, counted
 //! in_memory         a board without hardware, for programs and tests; with the feature `std`
@@ -14,14 +15,14 @@
 //! nrf, rp2350       the micro:bit v1 and v2; the Pico 2
 //! ```
 //!
-//! | part | trait | duty |
+//! | peripheral | trait | duty |
 //! |---|---|---|
 //! | sender | `embedded_io::Write` | 115200 baud 8N1; blocks until the UART has taken each byte |
 //! | receiver | `embedded_io::Read`, `ReadReady` | filled by an interrupt; lost or broken bytes are marked by [`inbox`] |
 //! | flash | [`JournalFlash`], on `MultiwriteNorFlash` | the journal's region: words of 4 bytes, each written at most twice between erases |
 //! | entropy | [`Entropy`] | hardware noise, one byte a sample; `None` when the source is dead |
 //! | clock | [`Clock`] | counts time, sleeps until an interrupt, sleeps until an exact count |
-//! | watchdog | [`Watchdog`] | resets the chip when the main loop stops turning |
+//! | watchdog | [`Watchdog`] | resets the chip when the main loop stops |
 //! | screen | [`Screen`] | shows a picture of 5 x 5 LEDs, or blinks one LED, through `embedded_hal` pins |
 //! | state | [`DeviceState`] | the trial's memory, in a static: it does not fit on a small stack |
 //! | restart | [`Restart`] | why the board started |
@@ -32,11 +33,12 @@
 
 pub mod display;
 #[cfg(feature = "seeded")]
-pub mod drill;
+mod drill;
 #[cfg(all(target_os = "none", feature = "firmware"))]
 mod flash;
 pub mod flash_work;
-pub mod image;
+#[cfg(any(test, all(target_os = "none", feature = "firmware")))]
+mod image;
 #[cfg(feature = "std")]
 pub mod in_memory;
 pub mod inbox;
@@ -44,16 +46,18 @@ pub mod main_loop;
 #[cfg(all(target_os = "none", feature = "firmware"))]
 mod memory;
 #[cfg(all(target_os = "none", any(feature = "microbit-v1", feature = "microbit-v2")))]
-pub mod nrf;
+mod nrf;
 #[cfg(any(feature = "seeded", feature = "testkit"))]
 pub mod rehearsal;
-pub mod restart;
+#[cfg(any(test, all(target_os = "none", feature = "firmware")))]
+mod restart;
 #[cfg(all(target_os = "none", feature = "pico2"))]
-pub mod rp2350;
+mod rp2350;
 #[cfg(all(target_os = "none", feature = "firmware"))]
 mod serial;
-pub mod soft_float;
-pub mod stamps;
+#[cfg(any(test, all(target_os = "none", feature = "microbit-v1")))]
+mod soft_float;
+mod stamps;
 
 use crate::device::DeviceState;
 use crate::device::health::Entropy;
@@ -89,18 +93,18 @@ pub trait Clock {
     fn sleep(&mut self, work: impl FnMut() -> bool);
 
     /// Sleeps until the count is `moment`; returns at once when that has passed (by less than half
-    /// a turn). What the caller does next must begin the same number of instructions after
+    /// a pass). What the caller does next must begin the same number of instructions after
     /// `moment`, whatever was computed before: wake by a timer event, not by polling.
     fn sleep_until(&mut self, moment: u32);
 }
 
 /// Resets the chip unless fed for [`Watchdog::SECONDS`].
 pub trait Watchdog {
-    /// Longer than the longest turn of the main loop: an `ERASE` that erases every page of the
+    /// Longer than the longest pass of the main loop: an `ERASE` that erases every page of the
     /// journal.
     const SECONDS: u32;
 
-    /// Called once a turn by the main loop, and nowhere else.
+    /// Called once a pass by the main loop, and nowhere else.
     fn feed(&mut self);
 }
 
@@ -128,8 +132,8 @@ pub trait Board {
     type Watchdog: Watchdog;
 
     /// Added to the time of a reply for every page erased before it, and once more if a look was
-    /// due. Longer than an erase with the computation of a page turn, or the new seed after a look,
-    /// ever takes.
+    /// due. Longer than an erase with the computation of a page change, or the new seed after a
+    /// look, ever takes.
     const ERASE_MICROSECONDS: u32;
     /// Added for every word written before such a reply, or before one with more than
     /// [`main_loop::ORDINARY_WORDS`] words. Longer than writing, reading back and summing a word,
@@ -138,7 +142,7 @@ pub trait Board {
 }
 
 /// Every part of a board, set up, with room for `M` features and `U` waiting patients.
-pub struct Parts<B: Board, const M: usize, const U: usize> {
+pub struct Peripherals<B: Board, const M: usize, const U: usize> {
     /// Time.
     pub clock: B::Clock,
     /// The serial line, sending side.
@@ -157,6 +161,6 @@ pub struct Parts<B: Board, const M: usize, const U: usize> {
     pub state: &'static mut DeviceState<M, U>,
     /// Why the board started.
     pub restart: Restart,
-    /// Which image it runs, from [`image::hash`].
+    /// Which image it runs, from `image::hash`.
     pub image: ImageHash,
 }

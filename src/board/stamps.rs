@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// One moment, or a counter.
-pub struct Stamp(AtomicU32);
+pub(super) struct Stamp(AtomicU32);
 
 impl Stamp {
     /// Records a moment.
@@ -26,7 +26,7 @@ macro_rules! stamps {
         $(#[$doc])*
         #[used]
         #[unsafe(no_mangle)]
-        pub static $name: Stamp = Stamp(AtomicU32::new(0));
+        pub(super) static $name: Stamp = Stamp(AtomicU32::new(0));
     )*};
 }
 

@@ -27,7 +27,7 @@ use crate::estimate::Estimate;
 use crate::plan::Plan;
 use crate::terms::{Arm, arm_byte, arm_from_byte};
 
-pub use super::steps::{Conse, Epoch, Steps};
+pub(crate) use super::steps::{Conse, Epoch, Steps};
 
 /// Bytes of a tally: sums, counts, seen but for who waits, resolved.
 pub(crate) const TALLY: usize = 2 * 8 + 2 * 4 + 4 + 4;
@@ -327,7 +327,7 @@ impl<S: Steps> Design for S {
         }
     }
 
-    fn next_look(&self, plan: &Plan, done: u8) -> Option<u32> {
+    fn planned_look(&self, plan: &Plan, done: u8) -> Option<u32> {
         (done == 0).then_some(plan.half())
     }
 

@@ -21,7 +21,7 @@ use crate::plan::Plan;
 
 /// The laws of Algorithm 2 for one plan.
 #[derive(Clone, Debug)]
-pub struct DpConse {
+pub(crate) struct DpConse {
     epsilon: f64,
     scale: f64,
     means: Laplace,

@@ -1,75 +1,96 @@
 //! `interim` and `uniform`: noisy ledgers read at looks.
 //!
-//! `interim` steers patients to the arm that leads and measures the effect with every patient.
+//! `interim` throws a coin as biased as the evidence and measures the effect with every patient.
 //! `uniform` is the fixed trial to compare it with: a fair coin to the end, and the same cells,
 //! noise, estimate and proof. They differ in [`super::schedule`], by which `uniform` has no look
-//! before or at half and so never settles a feature, and in [`LedgerDesign::window_weight`].
+//! before or at half and so never changes a coin, and in [`LedgerDesign::weight`].
 //!
 //! # State
-//! A feature has two *windows* of raw [cells](super::cells): one for patients assigned by its fair
-//! coin, one for patients assigned by its biased coin. An outcome goes into the window of its
-//! patient's coin when it is recorded. Nothing acts on a window. At a **look** every cell of a
-//! window gets one fresh discrete Laplace draw of rate epsilon/(2uY), the result is added to the
-//! feature's *noisy ledger*, and the window starts again from zero. (Addition commutes, so a draw
-//! may be added to a window ahead of its look: [`LedgerDesign::draw_ahead`].) Decisions and exports
-//! are functions of the ledger alone.
+//! A feature has two *windows* of raw [cells](super::cells): *now* for patients of its present
+//! coin, *before* for patients of the coin it had before. Coins are numbered from 0; a waiting
+//! patient keeps the parity of the number of his coin, and his outcome goes into the window of that
+//! parity when it is recorded. (One that comes two coins late falls into the now-window.) Nothing
+//! acts on a window. At a **look** every cell of a window that is read gets one fresh discrete
+//! Laplace draw of rate epsilon/(2uY), the result is added to the feature's *noisy ledger*, and the
+//! window starts again from zero. (Addition commutes, so a draw may be added to a window ahead of
+//! its look: [`LedgerDesign::draw_ahead`].) Decisions and exports are functions of the ledger and
+//! of public counts alone.
 //!
 //! # Looks
-//! Looks fall at counts c of resolved patients ([`super::schedule`]). A feature that is *settled*
-//! takes part in reports and in the close only. A feature whose expected window is too small is
-//! left out of a look before half and of a report: N (c - c')/c' outcomes (c/M at its first look),
-//! N from the ledger and c' its previous look, of which the rarer arm's share must be at least 5 +
-//! sqrt(2v). Its windows then go on. v is the variance of one draw over (uY)^2.
+//! Looks fall at counts c of resolved patients ([`super::schedule`]). At a look, with N outcomes in
+//! the ledger (at least 4), c' the count of the last look in which the feature took part and a1 the
+//! patients assigned when its present coin began, max(0, min(a1, c) - c') of the patients resolved
+//! since c' are expected of the coin before and the others of the present one, N/c' outcomes each
+//! (1/M before the feature's first look). A window is *worth reading* if its expected outcomes of
+//! the arm that its coin makes rarer are at least 12 + sqrt(2v). v is the variance of one draw over
+//! (uY)^2.
+//!
+//! A feature takes part in an early look and at half if it is not settled and its now-window is
+//! worth reading, in a report if a window is worth reading, and in the close always. The windows
+//! worth reading are read; at the close the now-window is read whatever is expected of it, because
+//! whether it is read must not depend on the ledger: a feature settled by luck would keep its z. A
+//! before-window that is not worth reading is forgotten unread when the coin changes.
 //!
 //! # The coin
-//! A feature that is not settled throws a fair coin. A settled one gives the trailing arm with
-//! probability pi, else the leading one, to the end of the trial. It settles at a look before half
-//! if |z| of the whole ledger reaches the two-sided level beta and both arms hold enough outcomes
-//! that noise alone decides nothing; at half every feature settles. The leading arm is the sign of
-//! z, a fair coin at 0. pi = min(1/2, target/(patients of the feature still to come)), with
-//! target(all) = max(ceil(ln n / epsilon), floor((all half/n)^(1-alpha)))/2 and all = N n/c.
+//! After an early look or the one at half in which the feature took part it gets a new coin. With
+//! z = P/sqrt(spent) of the estimate, its two-sided p-value p, confidence q = 1 if p <= beta and
+//! 1 - p/2 otherwise, and piT = min(1/2, target/(patients of the feature still to come)), the
+//! trailing arm gets pi = q piT + (1 - q)(1 - piT). The arm with the sign of z leads; at z = 0 pi
+//! is 1/2. With p <= beta, or at half, the feature is *settled*: its coin stays to the end. One
+//! that does not take part at half keeps its coin, too.
+//! t = max(ceil(ln n / epsilon), floor((all half/n)^(1-alpha)))/2 trailing patients are wanted,
+//! with all = N n/c, and target = t/2 + sqrt(t^2/4 + 4vt) of them are worth t after the noise of
+//! two readings: 1/target + 4v/target^2 = 1/t.
 //!
 //! # The estimate
-//! A window that enters at c has n_a outcomes of arm a, the difference of means D and its variance
-//! V (noise included). With its weight W, fixed before the window began: k = sqrt(W/V), P += k D,
-//! Q += k, spent += W. The estimate is P/Q with standard error sqrt(spent)/Q: the inverse-normal
-//! combination of adaptive trials (Lehmacher and Wassmer 1999; Bauer and Koehne 1994). Given the
-//! past, (D - effect)/sqrt(V) is about standard normal, and weights depend on the past and on the
-//! moment of the close only, so (P - effect Q)/sqrt(spent) is about standard normal.
-//! With A_a the sum of arm a's outcomes y/Y in the window, N_a their number and m the middle of the
-//! two arms' means in the ledger, D = (A_1 - m N_1)/n_1 - (A_0 - m N_0)/n_0. n_a is N_a, but at
-//! least min(w_a/2, 2 sqrt(2v)) and 1, w_a being the outcomes expected of the arm: noise must not
-//! make a divisor of 0. Where n_a = N_a for both arms, m cancels and D is the difference of means.
-//! Where a feature's arrivals fall, a window holds fewer outcomes than n_a. Then A_a/n_a is short
-//! of arm a's mean by up to all of it, and the more so in the arm that the coin makes rare: a bias
-//! of V's size that planned reports add up (coverage fell to 62 %). Measured from m, D without an
-//! effect is centred on 0 whatever the n_a, and with one it is at most short of the effect.
-//! A late fair-coin window of a settled feature enters beside the biased one if it holds enough
-//! outcomes, the weight split in proportion 1/V; otherwise its cells only join the ledger.
+//! A window that is read at c has n_a outcomes of arm a, the difference of means D and its variance
+//! V (noise included). With the look's weight W, fixed before the window began: k = sqrt(W/V),
+//! P += k D, Q += k, spent += W; two windows of one look share W in proportion 1/V. The estimate is
+//! P/Q with standard error sqrt(spent)/Q: the inverse-normal combination of adaptive trials
+//! (Lehmacher and Wassmer 1999; Bauer and Koehne 1994; for bandits Zhang, Janson and Murphy 2020).
+//! Given the past, (D - effect)/sqrt(V) is about standard normal, and weights depend on the past
+//! and on the moment of the close only, so (P - effect Q)/sqrt(spent) is about standard normal.
+//!
+//! With A_a the sum of arm a's outcomes y/Y in the window, N_a their number and mu_a the arm's mean
+//! in the ledger, D = (A_1 - m N_1)/n_1 - (A_0 - m N_0)/n_0. n_a is N_a, but at least
+//! min(w_a/2, 2 sqrt(2v)) and 1, w_a being the outcomes expected of the arm: noise must not make a
+//! divisor of 0. Where n_a = N_a for both arms, m cancels and D is the difference of means. Where
+//! arrivals fall, n_a exceeds N_a. If it does in both arms, m is the middle of mu_0 and mu_1, so
+//! that D without an effect is centred on 0; if it does in arm a alone, m is the window's mean of
+//! the other arm o less (mu_o - mu_a)/2, so that drift does not move D.
+//!
+//! # Weights
+//! inf(x, y) = 1/(f(x) + f(y)), f(x) = 1/x + 2v/x^2, is the precision of a comparison of x with y
+//! outcomes. With h the sum of inf over the outcomes expected of the windows to be read, and
+//! rest = inf(t, r - t) for the r = all (n - c)/n outcomes after c, t = min(target, r/2) of them
+//! trailing: W = (1 - spent) h/(h + rest). A settled feature and every look after half have
+//! W = (1 - spent)(c - c')/(n - c'). At a close before n, h = inf(x, x) with x half of the outcomes
+//! expected since c', as if a fair coin had been thrown: a W cut in proportion to the patients
+//! gives a type I error of 7 % there. In `uniform` W is (c - c')/n.
 //!
 //! Readings of the design where its description leaves a choice:
-//! 1. W is a function of the ledger before the look, of c', spent and c+, the first planned count
-//!    in which the feature takes part (n if there is none). A feature that was left out has one
-//!    window from c' to c. At a close before c+, W is multiplied by (c - c')/(c+ - c').
-//! 2. A settled feature's W is (1 - spent)(c+ - c')/(n - c'): its part of the patients left. In
-//!    `uniform` W is (c+ - c')/n.
-//! 3. Both windows of a settled feature join the ledger before either is compared.
-//! 4. N of the ledger counts as at least 4 wherever it is a divisor or a forecast.
-//! 5. A wish of floor(x) patients allows for rounding in x.
-//! 6. Means of a window are measured from m, see above.
+//! 1. A coin's probability of arm 1 is a multiple of 2^-32: pi is rounded down to one, at least 1,
+//!    and the leading arm gets the rest. The before-coin's is kept as a multiple of 2^-16.
+//! 2. `spent` is kept as a 32-bit float and computed as a 64-bit one.
+//! 3. N of the ledger counts as at least 4 wherever it is a divisor or a forecast.
+//! 4. A wish of floor(x) patients allows for rounding in x.
+//! 5. A mean is kept 1/(N_a + 2) away from 0 and 1, in the ledger and in a window.
+//! 6. A close at the count of the feature's last look reads its now-window with W = 0.
 //!
 //! # Privacy: epsilon-differentially private, delta = 0
 //! Neighbours are two trials that differ in everything about one patient t - feature, arm, outcome,
 //! recorded or lost - while requests come at the same moments. The adversary sees every arm but
 //! t's, every acknowledgement and the whole ledger after every look, which is more than any reply
 //! holds. Fix the ledger up to some look and every arm but t's. Then the count of the next look,
-//! the features that take part in it, pi, the leading arms and the law of every coin are the same
-//! in both trials, and raw windows differ only by t's contribution: amounts that add up to uY
-//! removed from one window of one feature, and the like added to one window, perhaps of another
-//! feature that is read at another look. Draws of rate epsilon/(2uY) on every cell bound the
-//! likelihood ratio of the first by e^(epsilon/2) and of the second by e^(epsilon/2). All other
-//! windows have equal laws. Multiply over looks; mixing over t's hidden arm cannot exceed the worst
-//! pair of arms; what is computed from the ledger cannot add to this.
+//! the features that take part in it, the windows of theirs that are read, kept or forgotten, and
+//! the law of every coin are the same in both trials, and raw windows differ only by t's
+//! contribution: amounts that add up to uY removed from one window of one feature (or from none, if
+//! it is forgotten unread), and the like added to one window, perhaps of another feature that is
+//! read at another look. Draws of rate epsilon/(2uY) on every cell bound the likelihood ratio of
+//! the first by e^(epsilon/2) and of the second by e^(epsilon/2). All other windows have equal
+//! laws. Multiply over looks; mixing over t's hidden arm cannot exceed the worst pair of arms; what
+//! is computed from the ledger cannot add to this. (The parity of t's coin decides only where t's
+//! own outcome goes.)
 //!
 //! The argument needs: one outcome a patient, ever; no output that reads a window; noise in every
 //! cell of a window that is read, with or without patients; draws that are never clamped or used
@@ -78,13 +99,14 @@
 
 use super::cells::Unit;
 use super::comparison::Measure;
+use super::forecast::Forecast;
 use super::ledger::Feature;
 use super::schedule::{self, LookKind};
 use super::{AnyFeature, Choice, Design, Half, Look, ledgers};
 use crate::chance::Chance;
 use crate::estimate::Estimate;
 use crate::noise::Laplace;
-use crate::plan::{Design as DesignName, Plan};
+use crate::plan::{DesignName, Plan};
 
 /// Added before a number of patients is rounded down, so that rounding of the number loses none.
 const ROUNDING: f64 = 1.0 / (1u64 << 20) as f64;
@@ -94,6 +116,8 @@ const ROUNDING: f64 = 1.0 / (1u64 << 20) as f64;
 pub(crate) struct LedgerDesign {
     /// `interim`; otherwise `uniform`.
     adaptive: bool,
+    /// Count of the first early look.
+    first_look: u32,
     noise: Laplace,
     pub(super) measure: Measure,
     pub(super) beta: f64,
@@ -103,8 +127,8 @@ pub(crate) struct LedgerDesign {
     pub(super) patients: f64,
     half: f64,
     exponent: f64,
-    /// n/M: patients a feature expected before anything is known.
-    expected: f64,
+    /// 1/M: outcomes a patient that a feature is expected to have before anything is known.
+    pub(super) first_rate: f64,
 }
 
 impl LedgerDesign {
@@ -116,6 +140,7 @@ impl LedgerDesign {
         let patients = f64::from(plan.patients());
         Self {
             adaptive: plan.design() == DesignName::Interim,
+            first_look: schedule::first(plan),
             noise: Laplace::new(plan.epsilon().half_over(unit.weight())),
             measure: Measure::new(unit, epsilon),
             beta: plan.beta().to_f64(),
@@ -123,7 +148,7 @@ impl LedgerDesign {
             patients,
             half: f64::from(plan.half()),
             exponent: 1.0 - plan.alpha().to_f64(),
-            expected: patients / f64::from(plan.features()),
+            first_rate: 1.0 / f64::from(plan.features()),
         }
     }
 
@@ -132,7 +157,7 @@ impl LedgerDesign {
         self.measure.unit
     }
 
-    /// target(all): trailing patients wanted of a feature with `all` patients.
+    /// target(all): trailing patients wanted of a feature with `all` patients, noise made up for.
     pub(super) fn target(&self, all: f64) -> f64 {
         let before_half = all * self.half / self.patients;
         // The power of a number from 1 on is not above it: the most costly step can be left out.
@@ -141,81 +166,49 @@ impl LedgerDesign {
         } else {
             self.min_target
         };
-        f64::max(self.min_target, wish) / 2.0
+        let half = f64::max(self.min_target, wish) / 4.0;
+        half + libm::sqrt(half * half + 8.0 * self.measure.variance * half)
     }
 
-    /// `all`: outcomes that a feature with `outcomes` at `count` resolved patients has at the end.
-    pub(super) fn forecast(&self, outcomes: f64, count: u32) -> f64 {
-        if count == 0 { self.expected } else { outcomes * self.patients / f64::from(count) }
+    /// The count of look number `number`, 0 for none.
+    pub fn count_of(&self, plan: &Plan, number: u8) -> u32 {
+        let place = usize::from(number).checked_sub(1);
+        place.and_then(|place| schedule::counts(plan, self.first_look).nth(place)).unwrap_or(0)
     }
 
-    /// c+: the first planned count from that of `look` on in which the feature takes part.
-    fn planned(&self, feature: &Feature, plan: &Plan, look: &Look) -> u32 {
-        let mut planned = look.planned;
-        while planned < plan.patients() {
-            let look = Look { kind: schedule::kind(plan, planned), count: planned, ..*look };
-            if self.takes_part(feature, &look) {
-                break;
-            }
-            planned = schedule::next_after(plan, planned).unwrap_or(plan.patients());
-        }
-        planned
-    }
-
-    /// W of the window that is read at `look`, from the state of its feature before the look.
-    fn window_weight(&self, feature: &Feature, plan: &Plan, look: &Look) -> f64 {
-        let since = f64::from(feature.last);
-        let planned = f64::from(self.planned(feature, plan, look));
-        if planned <= since {
+    /// W of the windows that are read at `look`, from the state of their feature before the look.
+    fn weight(&self, feature: &Feature, look: &Look<'_>, forecast: &Forecast) -> f64 {
+        let (count, since) = (f64::from(look.count), f64::from(forecast.since));
+        if count <= since {
             return 0.0;
         }
-        let left = 1.0 - feature.spent;
-        let weight = if !self.adaptive {
-            (planned - since) / self.patients
-        } else if feature.leading.is_some() {
-            left * (planned - since) / (self.patients - since)
+        if !self.adaptive {
+            return (count - since) / self.patients;
+        }
+        let left = 1.0 - feature.spent();
+        let early_close = look.kind == LookKind::Close && count < self.patients;
+        if !early_close && (feature.settled || count > self.half) {
+            return left * (count - since) / (self.patients - since);
+        }
+        let here = if early_close {
+            let half = forecast.rate * (count - since) / 2.0;
+            self.measure.precision([half; 2])
         } else {
-            let all = self.forecast(feature.outcomes(self), feature.last);
-            let here = all * (planned - since) / self.patients / 2.0;
-            let rest = all * (self.patients - planned) / self.patients;
-            let trailing = f64::min(self.target(all), rest / 2.0);
-            let (here, rest) = (
-                self.measure.precision(here, here),
-                self.measure.precision(trailing, rest - trailing),
-            );
-            left * here / (here + rest)
+            let precision = |outcomes: Option<[f64; 2]>| {
+                outcomes.map_or(0.0, |outcomes| self.measure.precision(outcomes))
+            };
+            precision(forecast.now(feature)) + precision(forecast.before(feature))
         };
-        weight * (f64::from(look.count) - since) / (planned - since)
+        let rest = forecast.rate * (self.patients - count);
+        let trailing = f64::min(self.target(forecast.rate * self.patients), rest / 2.0);
+        let rest = self.measure.precision([trailing, rest - trailing]);
+        left * here / (here + rest)
     }
 
-    /// Whether a feature takes part in a look: a function of its ledger and public counts.
-    fn takes_part(&self, feature: &Feature, look: &Look) -> bool {
-        match look.kind {
-            LookKind::Close => return true,
-            LookKind::Half => return feature.leading.is_none(),
-            LookKind::Early if feature.leading.is_some() => return false,
-            LookKind::Early | LookKind::Report => {}
-        }
-        let count = f64::from(look.count);
-        let expected = if feature.last == 0 {
-            self.expected * count / self.patients
-        } else {
-            let since = f64::from(feature.last);
-            feature.outcomes(self) * (count - since) / since
-        };
-        let [zero, one] = feature.shares();
-        expected * f64::min(zero, one) >= self.measure.min_window()
-    }
-
-    /// Adds the noise of a feature's next look to the windows that it reads, where it is missing.
-    fn mask(&self, feature: &mut Feature, chance: &mut impl Chance) {
-        if !feature.fair_masked {
-            feature.fair.add_noise(&self.noise, self.measure.unit, chance);
-            feature.fair_masked = true;
-        }
-        if feature.leading.is_some() && !feature.biased_masked {
-            feature.biased.add_noise(&self.noise, self.measure.unit, chance);
-            feature.biased_masked = true;
+    /// Adds the noise of a look to the windows that it reads, where it is missing.
+    fn mask(&self, feature: &mut Feature, forecast: &Forecast, chance: &mut impl Chance) {
+        for parity in feature.lacking(forecast) {
+            feature.mask(parity, &self.noise, self.measure.unit, chance);
         }
     }
 }
@@ -244,51 +237,59 @@ impl Design for LedgerDesign {
         }
     }
 
-    /// Windows of the features that take part join their ledgers and estimates, and features
-    /// settle. Noise is drawn for the features of the next planned look first, then, at a close
-    /// that comes before it, for the others: the order does not depend on what was drawn ahead.
+    /// Windows of the features that take part join their ledgers and estimates, and coins change.
+    /// Noise is drawn for the windows of the next planned look first, then, at a close that comes
+    /// before it, for the others: the order does not depend on what was drawn ahead.
     fn look(
         &self,
         features: &mut [AnyFeature],
         plan: &Plan,
-        look: &Look,
+        look: &Look<'_>,
         chance: &mut impl Chance,
     ) {
         let upcoming = look.upcoming(plan);
-        for part in [&upcoming, look] {
+        let passes = if upcoming.count == look.count { 1 } else { 2 };
+        for look in [&upcoming, look].into_iter().take(passes) {
             for feature in ledgers(features) {
-                if self.takes_part(feature, part) {
-                    self.mask(feature, chance);
-                }
+                let forecast = Forecast::of(feature, self, plan, look);
+                self.mask(feature, &forecast, chance);
             }
         }
         // Before its first window nothing is known of a feature, so all have the same weight.
         let mut first = None;
         for feature in ledgers(features) {
-            if self.takes_part(feature, look) {
-                let weigh = || self.window_weight(feature, plan, look);
-                let weight =
-                    if feature.last == 0 { *first.get_or_insert_with(weigh) } else { weigh() };
-                let known = feature.enter(self, look, weight);
-                let may_settle = matches!(look.kind, LookKind::Early | LookKind::Half);
-                if may_settle && feature.leading.is_none() {
-                    feature.settle(self, look, known, chance);
-                }
+            let forecast = Forecast::of(feature, self, plan, look);
+            if !forecast.takes_part() {
+                continue;
+            }
+            let weigh = || self.weight(feature, look, &forecast);
+            let weight =
+                if forecast.since == 0 { *first.get_or_insert_with(weigh) } else { weigh() };
+            let outcomes = feature.enter(self, look, &forecast, weight);
+            if matches!(look.kind, LookKind::Early | LookKind::Half) {
+                feature.change_coin(self, look, outcomes);
             }
         }
     }
 
-    fn next_look(&self, plan: &Plan, done: u8) -> Option<u32> {
-        schedule::next_look(plan, done)
+    fn planned_look(&self, plan: &Plan, done: u8) -> Option<u32> {
+        schedule::counts(plan, self.first_look).nth(done.into())
     }
 
-    fn lacks_noise(&self, feature: &Feature, upcoming: &Look) -> bool {
-        let lacks = !feature.fair_masked || feature.leading.is_some() && !feature.biased_masked;
-        lacks && self.takes_part(feature, upcoming)
+    fn lacks_noise(&self, feature: &Feature, plan: &Plan, upcoming: &Look<'_>) -> bool {
+        let forecast = Forecast::of(feature, self, plan, upcoming);
+        feature.lacking(&forecast).next().is_some()
     }
 
-    fn draw_ahead(&self, feature: &mut Feature, chance: &mut impl Chance) {
-        self.mask(feature, chance);
+    fn draw_ahead(
+        &self,
+        feature: &mut Feature,
+        plan: &Plan,
+        upcoming: &Look<'_>,
+        chance: &mut impl Chance,
+    ) {
+        let forecast = Forecast::of(feature, self, plan, upcoming);
+        self.mask(feature, &forecast, chance);
     }
 
     fn estimate(&self, feature: &Feature, _: &Plan) -> Option<Estimate> {

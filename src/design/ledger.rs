@@ -1,67 +1,83 @@
-//! The state of one feature of `interim` and `uniform`: two windows of raw cells, the noisy ledger
-//! and the estimate. What they mean is said in [`super::interim`].
+//! The state of one feature of `interim` and `uniform`: two windows of raw cells, the noisy ledger,
+//! the coin and the estimate. What they mean is said in [`super::interim`].
 
-use super::cells::{Cells, MAX_CELLS_BYTES, Sums, Unit};
-use super::comparison::{Difference, Measure, Spread};
+use super::cells::{Cells, MAX_CELLS_BYTES, Unit};
+use super::comparison::Difference;
+use super::forecast::Forecast;
 use super::interim::LedgerDesign;
 use super::schedule::LookKind;
 use super::{Choice, Look};
 use crate::chance::{Chance, Fraction};
 use crate::codec::{Reader, Writer};
 use crate::estimate::Estimate;
-use crate::terms::{Arm, arm_byte, arm_from_byte};
+use crate::noise::Laplace;
+use crate::terms::Arm;
+use core::cmp::Ordering;
 
 /// Least N of a ledger wherever it is a divisor or a forecast.
 const MIN_OUTCOMES: f64 = 4.0;
 const TWO_TO_32: f64 = 4_294_967_296.0;
+const TWO_TO_16: f64 = 65_536.0;
 
 /// Most bytes of a tally: both windows and which of them are masked.
 pub(super) const MAX_TALLY_BYTES: usize = 2 * MAX_CELLS_BYTES + 1;
-/// Most bytes of a ledger: cells, P, Q, spent, last, share, looks, leading.
-pub(super) const MAX_LEDGER_BYTES: usize = MAX_CELLS_BYTES + 3 * 8 + 4 + 4 + 1 + 1;
+/// Most bytes of a ledger: cells, P, Q, spent, coins, both coins' shares, spent at half,
+/// emptied, settled.
+pub(super) const MAX_LEDGER_BYTES: usize = MAX_CELLS_BYTES + 2 * 8 + 4 + 4 + 4 + 2 + 2 + 2 + 1;
 
-/// The state of one feature.
+/// The number of a coin, modulo 2: the window of its patients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Parity(bool);
+
+impl Parity {
+    const fn other(self) -> Self {
+        Self(!self.0)
+    }
+
+    /// The parity's bit of a mask.
+    const fn bit(self) -> u8 {
+        1 << self.0 as u8
+    }
+
+    /// The parity's entry of a pair.
+    #[cfg(feature = "inspect")]
+    const fn of<T: Copy>(self, pair: [T; 2]) -> T {
+        Arm::from_bit(self.0).of(pair)
+    }
+
+    /// The parity's entry of a pair, to change.
+    #[inline]
+    const fn of_mut<T>(self, pair: &mut [T; 2]) -> &mut T {
+        Arm::from_bit(self.0).of_mut(pair)
+    }
+}
+
+/// The state of one feature. A new one is all zeros ([`crate::trial::Trial::vacant`]), so coins are
+/// kept as their difference from a fair one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Feature {
     /// P, Q and the sum of the weights so far.
     p: f64,
     q: f64,
-    pub(super) spent: f64,
-    /// c': the count of the feature's previous look, 0 before the first.
-    pub(super) last: u32,
-    /// pi, once settled.
-    share: Fraction,
-    /// Raw cells of the patients of each coin.
-    pub(super) fair: Cells,
-    pub(super) biased: Cells,
-    /// Whether the next look's noise is in them.
-    pub(super) fair_masked: bool,
-    pub(super) biased_masked: bool,
+    spent: f32,
+    /// The looks that changed the coin: bit k is look number k + 1.
+    coins: u32,
+    /// The coin's probability of arm 1 in units of 2^-32, its highest bit turned over.
+    lean: u32,
+    /// The same of the coin before, in units of 2^-16.
+    lean_before: u16,
+    /// `spent` after the last look up to half, in units of 2^-16: with it the information fraction
+    /// of every report can be told.
+    half_spent: u16,
+    /// Raw cells of the patients of each parity.
+    windows: [Cells; 2],
     ledger: Cells,
-    /// Looks of its fair window before it settled.
-    looks: u8,
-    /// The leading arm, once settled.
-    pub(super) leading: Option<Arm>,
-}
-
-/// Figures of a ledger, worked out once a look.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
-    spreads: [Spread; 2],
-    /// N, at least 4.
-    outcomes: f64,
-}
-
-impl Known {
-    fn of(sums: [Sums; 2], measure: &Measure) -> Self {
-        let spreads = sums.map(|sums| measure.spread(sums));
-        Self { spreads, outcomes: outcomes(measure, sums) }
-    }
-}
-
-/// N of a ledger, at least 4.
-fn outcomes(measure: &Measure, ledger: [Sums; 2]) -> f64 {
-    f64::max(measure.count(ledger), MIN_OUTCOMES)
+    /// The number of the look that last read or forgot each window, 0 for none.
+    emptied: [u8; 2],
+    /// Whether the next look's noise is in each window: bit 0 for even coins, bit 1 for odd ones.
+    masked: u8,
+    /// Whether the coin stays to the end.
+    pub(super) settled: bool,
 }
 
 impl Feature {
@@ -69,153 +85,213 @@ impl Feature {
         p: 0.0,
         q: 0.0,
         spent: 0.0,
-        last: 0,
-        share: Fraction(0),
-        fair: Cells::EMPTY,
-        biased: Cells::EMPTY,
-        fair_masked: false,
-        biased_masked: false,
+        coins: 0,
+        lean: 0,
+        lean_before: 0,
+        half_spent: 0,
+        windows: [Cells::EMPTY; 2],
         ledger: Cells::EMPTY,
-        looks: 0,
-        leading: None,
+        emptied: [0; 2],
+        masked: 0,
+        settled: false,
     };
 
-    /// The leading arm of a settled feature.
+    /// The arm that the coin of a settled feature favours.
     #[cfg(feature = "std")]
-    pub const fn leading(&self) -> Option<Arm> {
-        self.leading
+    pub fn leading(&self) -> Option<Arm> {
+        let one = self.coin();
+        (self.settled && one != Fraction::HALF).then(|| Arm::from_bit(one > Fraction::HALF))
     }
 
-    /// The arm of the next patient; marked if the coin was the biased one. Both coins take the same
-    /// randomness, so that the generator's progress does not depend on the feature.
+    /// The looks that changed the coin, as a mask.
+    #[cfg(feature = "std")]
+    pub const fn coins(&self) -> u32 {
+        self.coins
+    }
+
+    /// The probability of arm 1.
+    #[inline]
+    const fn coin(&self) -> Fraction {
+        Fraction(self.lean ^ Fraction::HALF.0)
+    }
+
+    /// The parity of the present coin.
+    #[inline]
+    const fn now(&self) -> Parity {
+        Parity(self.coins.count_ones() & 1 == 1)
+    }
+
+    /// The arm of the next patient, marked with the parity of the coin.
     #[inline]
     pub fn choose(&self, chance: &mut impl Chance) -> Choice {
-        let heads = chance.biased_coin(self.share());
-        match self.leading {
-            None => Choice { arm: Arm::from_bit(heads), mark: false },
-            Some(leading) => {
-                Choice { arm: if heads { leading.other() } else { leading }, mark: true }
-            }
-        }
+        Choice { arm: Arm::from_bit(chance.biased_coin(self.coin())), mark: self.now().0 }
     }
 
     /// Adds an outcome to the window of its patient's coin.
     #[inline]
     pub fn record(&mut self, choice: Choice, y: u16, unit: Unit) {
-        self.window_mut(choice.mark).add_outcome(choice.arm, y, unit);
+        Parity(choice.mark).of_mut(&mut self.windows).add_outcome(choice.arm, y, unit);
     }
 
     /// Adds equal outcomes of patients assigned by the present coin.
     #[cfg(feature = "std")]
     pub fn record_many(&mut self, arm: Arm, y: u16, count: u32, unit: Unit) {
-        self.window_mut(self.leading.is_some()).add_outcomes(arm, y, count, unit);
-    }
-
-    #[inline]
-    const fn window_mut(&mut self, biased: bool) -> &mut Cells {
-        if biased { &mut self.biased } else { &mut self.fair }
+        self.now().of_mut(&mut self.windows).add_outcomes(arm, y, count, unit);
     }
 
     /// Forgets the windows: a closed trial takes no outcomes.
     pub const fn wipe(&mut self) {
-        (self.fair, self.fair_masked) = (Cells::EMPTY, false);
-        (self.biased, self.biased_masked) = (Cells::EMPTY, false);
-    }
-
-    /// The probability of heads.
-    #[inline]
-    const fn share(&self) -> Fraction {
-        if self.leading.is_some() { self.share } else { Fraction::HALF }
+        (self.windows, self.masked) = ([Cells::EMPTY; 2], 0);
     }
 
     /// The coin's probability of each arm.
     pub fn shares(&self) -> [f64; 2] {
-        let trailing = f64::from(self.share().0) / TWO_TO_32;
-        match self.leading {
-            None => [0.5; 2],
-            Some(Arm::Zero) => [1.0 - trailing, trailing],
-            Some(Arm::One) => [trailing, 1.0 - trailing],
-        }
+        let one = f64::from(self.coin().0) / TWO_TO_32;
+        [1.0 - one, one]
+    }
+
+    /// The same of the coin before.
+    pub fn before_shares(&self) -> [f64; 2] {
+        let one = f64::from(self.lean_before ^ 1 << 15) / TWO_TO_16;
+        [1.0 - one, one]
     }
 
     /// N of the ledger, at least 4.
     pub fn outcomes(&self, design: &LedgerDesign) -> f64 {
-        outcomes(&design.measure, self.ledger.sums())
+        f64::max(design.measure.count(self.ledger.sums()), MIN_OUTCOMES)
     }
 
-    /// Moves the windows into the ledger and, with this weight, into the estimate.
-    pub(super) fn enter(&mut self, design: &LedgerDesign, look: &Look, weight: f64) -> Known {
-        let (fair, biased) = (self.fair, self.leading.map(|_| self.biased));
-        self.wipe();
-        self.ledger.add(&fair);
-        if let Some(biased) = &biased {
-            self.ledger.add(biased);
-        }
-        let known = Known::of(self.ledger.sums(), &design.measure);
-        let ledger = known.spreads;
-        let (count, since) = (f64::from(look.count), f64::from(self.last));
-        let expected = known.outcomes * (count - since) / count;
-        let fair = fair.sums();
-        let fair_difference = design.measure.compare(fair, ledger, [expected / 2.0; 2]);
-        match biased {
-            None => self.combine(weight, fair_difference),
-            Some(biased) => {
-                let shares = self.shares().map(|share| share * expected);
-                let biased = design.measure.compare(biased.sums(), ledger, shares);
-                if design.measure.count(fair) / 2.0 >= design.measure.min_window() {
-                    let (f, b) = (1.0 / fair_difference.v, 1.0 / biased.v);
-                    self.combine(weight * f / (f + b), fair_difference);
-                    self.combine(weight * b / (f + b), biased);
-                } else {
-                    self.combine(weight, biased);
-                }
-            }
-        }
-        self.last = look.count;
-        self.looks = self.looks.saturating_add(1);
-        known
+    /// The sum of the weights so far.
+    pub fn spent(&self) -> f64 {
+        self.spent.into()
     }
 
-    /// Adds a difference with its weight to the estimate.
-    fn combine(&mut self, weight: f64, difference: Difference) {
-        if weight > 0.0 {
-            let k = libm::sqrt(weight / difference.v);
-            self.p += k * difference.d;
-            self.q += k;
-            self.spent += weight;
-        }
+    /// The number of the last look in which the feature took part, 0 for none: each read a window.
+    pub fn last_look(&self) -> u8 {
+        let [even, odd] = self.emptied;
+        even.max(odd)
     }
 
-    /// Settles the feature at half, or before it if its ledger shows which arm leads.
-    pub(super) fn settle(
+    /// The place, counted from 0, of the look at which the present coin began.
+    pub fn coin_look(&self) -> Option<u8> {
+        self.coins.checked_ilog2().map(|place| place as u8)
+    }
+
+    /// The windows that a look reads and whose noise is missing, the now-window first.
+    pub(super) fn lacking(&self, forecast: &Forecast) -> impl Iterator<Item = Parity> + use<> {
+        let (now, masked) = (self.now(), self.masked);
+        let windows = [(now, forecast.reads_now), (now.other(), forecast.reads_before)];
+        windows
+            .into_iter()
+            .filter(move |(at, reads)| *reads && masked & at.bit() == 0)
+            .map(|(at, _)| at)
+    }
+
+    /// Adds the noise of the next look to a window.
+    pub(super) fn mask(
         &mut self,
-        design: &LedgerDesign,
-        look: &Look,
-        known: Known,
+        at: Parity,
+        noise: &Laplace,
+        unit: Unit,
         chance: &mut impl Chance,
     ) {
-        let (sums, Known { spreads, outcomes }) = (self.ledger.sums(), known);
-        let z = design.measure.z(sums, spreads, self.looks);
-        // The two-sided p-value of z.
-        let p_value = || libm::erfc(libm::fabs(z) / core::f64::consts::SQRT_2);
-        let early = look.kind == LookKind::Early;
-        if early && (!design.measure.is_enough(sums, self.looks) || p_value() > design.beta) {
-            return;
+        at.of_mut(&mut self.windows).add_noise(noise, unit, chance);
+        self.masked |= at.bit();
+    }
+
+    /// Empties a window at a look.
+    fn empty(&mut self, at: Parity, look: &Look<'_>) -> Cells {
+        self.masked &= !at.bit();
+        *at.of_mut(&mut self.emptied) = look.number;
+        core::mem::replace(at.of_mut(&mut self.windows), Cells::EMPTY)
+    }
+
+    /// Moves the windows that are read into the ledger and, with this weight, into the estimate.
+    /// Returns N of the ledger, at least 4.
+    pub(super) fn enter(
+        &mut self,
+        design: &LedgerDesign,
+        look: &Look<'_>,
+        forecast: &Forecast,
+        weight: f64,
+    ) -> f64 {
+        let now = self.now();
+        let fresh = forecast.reads_now.then(|| self.empty(now, look));
+        let late = forecast.reads_before.then(|| self.empty(now.other(), look));
+        for window in [&fresh, &late].into_iter().flatten() {
+            self.ledger.add(window);
         }
-        let one_leads = if z == 0.0 { chance.coin() } else { z > 0.0 };
-        self.leading = Some(Arm::from_bit(one_leads));
-        let all = design.forecast(outcomes, look.count);
-        let to_come = all * (design.patients - f64::from(look.assigned)) / design.patients;
-        // With nobody to come the quotient is infinite and pi is 1/2.
-        let share = f64::min(design.target(all) / to_come, 0.5);
-        self.share = Fraction((share * TWO_TO_32) as u32);
+        let sums = self.ledger.sums();
+        let outcomes = f64::max(design.measure.count(sums), MIN_OUTCOMES);
+        if weight > 0.0 {
+            let known = sums.map(|sums| design.measure.spread(sums));
+            let forecast = forecast.revised(outcomes, look.count);
+            let compare = |window: Option<Cells>, expected: Option<[f64; 2]>| {
+                let (window, expected) = window.zip(expected)?;
+                Some(design.measure.compare(window.sums(), known, expected))
+            };
+            let fresh = compare(fresh, forecast.now(self));
+            let late = compare(late, forecast.before(self));
+            self.combine(weight, [fresh, late]);
+        }
+        outcomes
+    }
+
+    /// Adds differences with their weight to the estimate; two share it in proportion 1/V.
+    fn combine(&mut self, weight: f64, differences: [Option<Difference>; 2]) {
+        let share = match differences {
+            [Some(one), Some(other)] => weight / (1.0 / one.v + 1.0 / other.v),
+            // All of it, over 1/V.
+            [Some(one), None] | [None, Some(one)] => weight * one.v,
+            [None, None] => return,
+        };
+        let root = libm::sqrt(share);
+        for Difference { d, v } in differences.into_iter().flatten() {
+            // sqrt(W/V) with W = share/V.
+            let k = root / v;
+            self.p += k * d;
+            self.q += k;
+        }
+        self.spent = (self.spent() + weight) as f32;
+    }
+
+    /// The coin after an early look or the one at half, with N outcomes in the ledger.
+    pub fn change_coin(&mut self, design: &LedgerDesign, look: &Look<'_>, outcomes: f64) {
+        let z = if self.spent > 0.0 { self.p / libm::sqrt(self.spent()) } else { 0.0 };
+        // The two-sided p-value of z.
+        let p_value = libm::erfc(libm::fabs(z) / core::f64::consts::SQRT_2);
+        let is_sure = p_value <= design.beta;
+        let confidence = if is_sure { 1.0 } else { 1.0 - p_value / 2.0 };
+        let a_patient = outcomes / f64::from(look.count.max(1));
+        let to_come = a_patient * (design.patients - f64::from(look.assigned));
+        // With nobody to come the quotient is infinite and the coin fair.
+        let wish = f64::min(design.target(a_patient * design.patients) / to_come, 0.5);
+        let trailing = confidence * wish + (1.0 - confidence) * (1.0 - wish);
+        let trailing = ((trailing * TWO_TO_32) as u32).clamp(1, Fraction::HALF.0);
+        let one = match z.partial_cmp(&0.0) {
+            Some(Ordering::Greater) => trailing.wrapping_neg(),
+            Some(Ordering::Less) => trailing,
+            _ => Fraction::HALF.0,
+        };
+        // Rounded, and never 0 or 1.
+        let before = (u64::from(self.coin().0) + (1 << 15)) >> 16;
+        self.lean_before = before.clamp(1, u16::MAX.into()) as u16 ^ 1 << 15;
+        self.lean = one ^ Fraction::HALF.0;
+        // The before-window is forgotten unless it was read: the new coin's patients take it over.
+        let before = self.now().other();
+        self.empty(before, look);
+        self.coins |= 1u32.checked_shl(u32::from(look.number).wrapping_sub(1)).unwrap_or(0);
+        self.half_spent = (self.spent() * TWO_TO_16) as u16;
+        self.settled = is_sure || look.kind == LookKind::Half;
     }
 
     /// The effect, once a window has entered.
     pub fn estimate(&self, design: &LedgerDesign) -> Option<Estimate> {
         let outcomes = f64::max(design.measure.count(self.ledger.sums()), 0.0);
-        (self.q > 0.0)
-            .then(|| Estimate::new(self.p / self.q, libm::sqrt(self.spent) / self.q, outcomes))
+        let (middle, deviation) = (self.p / self.q, libm::sqrt(self.spent()) / self.q);
+        let half_spent = f64::from(self.half_spent) / TWO_TO_16;
+        let estimate = Estimate::new(middle, deviation, outcomes);
+        (self.q > 0.0).then(|| estimate.at(self.spent(), half_spent))
     }
 
     /// Bytes of the tally under a plan.
@@ -230,46 +306,52 @@ impl Feature {
 
     pub fn encode_tally(&self, unit: Unit, out: &mut [u8]) {
         let mut out = Writer(out);
-        self.fair.encode(unit, &mut out);
-        self.biased.encode(unit, &mut out);
-        out.put(&[u8::from(self.fair_masked) | u8::from(self.biased_masked) << 1]);
+        self.windows.iter().for_each(|window| window.encode(unit, &mut out));
+        out.put(&[self.masked]);
     }
 
     pub fn decode_tally(&mut self, unit: Unit, bytes: &[u8]) -> Option<()> {
         let mut bytes = Reader(bytes);
-        (self.fair, self.biased) =
-            (Cells::decode(unit, &mut bytes)?, Cells::decode(unit, &mut bytes)?);
+        self.windows = [Cells::decode(unit, &mut bytes)?, Cells::decode(unit, &mut bytes)?];
         let [masked @ 0..=3] = bytes.take()? else { return None };
-        (self.fair_masked, self.biased_masked) = (masked & 1 == 1, masked & 2 == 2);
+        self.masked = masked;
         Some(())
     }
 
     pub fn encode_ledger(&self, unit: Unit, out: &mut [u8]) {
         let mut out = Writer(out);
         self.ledger.encode(unit, &mut out);
-        [self.p, self.q, self.spent].iter().for_each(|value| out.put(&value.to_le_bytes()));
-        out.put(&self.last.to_le_bytes());
-        out.put(&self.share.0.to_le_bytes());
-        out.put(&[self.looks, arm_byte(self.leading)]);
+        [self.p, self.q].iter().for_each(|value| out.put(&value.to_le_bytes()));
+        out.put(&self.spent.to_le_bytes());
+        out.put(&self.coins.to_le_bytes());
+        out.put(&self.lean.to_le_bytes());
+        out.put(&self.lean_before.to_le_bytes());
+        out.put(&self.half_spent.to_le_bytes());
+        out.put(&self.emptied);
+        out.put(&[u8::from(self.settled)]);
     }
 
     pub fn decode_ledger(&mut self, unit: Unit, bytes: &[u8]) -> Option<()> {
         let mut bytes = Reader(bytes);
         self.ledger = Cells::decode(unit, &mut bytes)?;
         let mut float = || bytes.take().map(f64::from_le_bytes).filter(|value| value.is_finite());
-        (self.p, self.q, self.spent) = (float()?, float()?, float()?);
-        self.last = u32::from_le_bytes(bytes.take()?);
-        self.share = Fraction(u32::from_le_bytes(bytes.take()?));
-        let [looks, leading] = bytes.take()?;
-        self.looks = looks;
-        self.leading = arm_from_byte(leading)?;
+        (self.p, self.q) = (float()?, float()?);
+        self.spent = bytes.take().map(f32::from_le_bytes).filter(|value| value.is_finite())?;
+        self.coins = u32::from_le_bytes(bytes.take()?);
+        self.lean = u32::from_le_bytes(bytes.take()?);
+        self.lean_before = u16::from_le_bytes(bytes.take()?);
+        self.half_spent = u16::from_le_bytes(bytes.take()?);
+        self.emptied = bytes.take()?;
+        let [settled @ 0..=1] = bytes.take()? else { return None };
+        self.settled = settled == 1;
         Some(())
     }
 
-    /// Raw cells of the fair and of the biased window, and whether each has its noise.
+    /// Raw cells of the now-window and of the before-window, and whether each has its noise.
     #[cfg(feature = "inspect")]
     pub fn windows(&self) -> [([[i64; 3]; 2], bool); 2] {
-        [(self.fair.values(), self.fair_masked), (self.biased.values(), self.biased_masked)]
+        let now = self.now();
+        [now, now.other()].map(|at| (at.of(self.windows).values(), self.masked & at.bit() != 0))
     }
 
     /// State that the adversary of the proof sees, and that tests compare.
@@ -277,12 +359,14 @@ impl Feature {
     pub fn inspect(&self) -> super::LedgerView {
         super::LedgerView {
             cells: self.ledger.values(),
-            leading: self.leading,
-            share: self.share(),
+            settled: self.settled,
+            coin: self.coin(),
+            before: self.lean_before ^ 1 << 15,
+            coins: self.coins,
+            emptied: self.emptied,
             p: self.p,
             q: self.q,
-            spent: self.spent,
-            last: self.last,
+            spent: self.spent(),
         }
     }
 }

@@ -16,8 +16,10 @@ pub(crate) mod cells;
 mod comparison;
 pub mod conse;
 pub mod dp_conse;
+mod forecast;
 pub mod interim;
 mod ledger;
+mod look;
 pub mod schedule;
 mod steps;
 
@@ -25,15 +27,17 @@ use crate::chance::Chance;
 #[cfg(feature = "inspect")]
 use crate::chance::Fraction;
 use crate::estimate::Estimate;
-use crate::plan::{Design as DesignName, Plan};
+use crate::plan::{DesignName, Plan};
 use crate::terms::{Arm, Phase};
 use conse::Conse;
 use dp_conse::DpConse;
 use interim::LedgerDesign;
-use schedule::LookKind;
+pub(crate) use look::{Count, History, Look};
+#[cfg(feature = "inspect")]
+pub use steps::Epoch;
 
 /// A chosen arm, with one bit that the design keeps until the patient is resolved: for `conse` and
-/// `dp-conse` whether the outcome counts, for the others whether the coin was the biased one.
+/// `dp-conse` whether the outcome counts, for the others the parity of the coin's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub arm: Arm,
@@ -56,27 +60,6 @@ impl Half {
             Phase::Explore => Self::Explore,
             Phase::Measure | Phase::Closed => Self::Measure,
         }
-    }
-}
-
-/// A look, in public counts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
-    pub kind: LookKind,
-    /// c: patients resolved so far.
-    pub count: u32,
-    /// c+: the planned count at or above c; n if there is none.
-    pub planned: u32,
-    /// Patients assigned so far.
-    pub assigned: u32,
-}
-
-impl Look {
-    /// The next planned look, for which noise is drawn ahead: this one unless it is an early close.
-    pub fn upcoming(&self, plan: &Plan) -> Self {
-        let planned = self.planned < plan.patients();
-        let kind = if planned { schedule::kind(plan, self.planned) } else { LookKind::Close };
-        Self { kind, count: self.planned, ..*self }
     }
 }
 
@@ -103,10 +86,28 @@ impl AnyFeature {
 
     #[cfg(feature = "std")]
     /// The leading arm of a settled feature of `interim`.
-    pub const fn leading(&self) -> Option<Arm> {
+    pub fn leading(&self) -> Option<Arm> {
         match self {
             Self::Published(_) => None,
             Self::Ledger(feature) => feature.leading(),
+        }
+    }
+
+    #[cfg(feature = "std")]
+    /// The looks that changed the coin of a feature of `interim`, as a mask.
+    pub const fn coins(&self) -> Option<u32> {
+        match self {
+            Self::Published(_) => None,
+            Self::Ledger(feature) => Some(feature.coins()),
+        }
+    }
+
+    #[cfg(feature = "std")]
+    /// Whether a feature of `interim` is settled.
+    pub const fn is_settled(&self) -> bool {
+        match self {
+            Self::Published(_) => false,
+            Self::Ledger(feature) => feature.settled,
         }
     }
 
@@ -126,14 +127,18 @@ impl AnyFeature {
 pub struct LedgerView {
     /// E, F, G of arm 0 and of arm 1.
     pub cells: [[i64; 3]; 2],
-    pub leading: Option<Arm>,
-    /// pi; one half before the feature settles.
-    pub share: Fraction,
+    pub settled: bool,
+    /// The coin's probability of arm 1.
+    pub coin: Fraction,
+    /// The same of the coin before, in units of 2^-16.
+    pub before: u16,
+    /// The looks that changed the coin: bit k is look number k + 1.
+    pub coins: u32,
+    /// The number of the look that last read or forgot each window, by the parity of its coin.
+    pub emptied: [u8; 2],
     pub p: f64,
     pub q: f64,
     pub spent: f64,
-    /// c': resolved patients at the feature's last look.
-    pub last: u32,
 }
 
 /// A way to run a trial: the constants of a plan, and what is done with the state of a feature.
@@ -158,18 +163,24 @@ pub(crate) trait Design {
     );
 
     /// Deals with all features at once: a look, or the turn.
-    fn look(&self, features: &mut [AnyFeature], plan: &Plan, look: &Look, chance: &mut impl Chance);
+    fn look(
+        &self,
+        features: &mut [AnyFeature],
+        plan: &Plan,
+        look: &Look<'_>,
+        chance: &mut impl Chance,
+    );
 
     /// The count at which the planned look after `done` looks, or the turn, falls.
-    fn next_look(&self, plan: &Plan, done: u8) -> Option<u32>;
+    fn planned_look(&self, plan: &Plan, done: u8) -> Option<u32>;
 
     /// Whether a feature takes part in the next planned look and lacks its noise.
-    fn lacks_noise(&self, _: &Self::Feature, _: &Look) -> bool {
+    fn lacks_noise(&self, _: &Self::Feature, _: &Plan, _: &Look<'_>) -> bool {
         false
     }
 
     /// Draws the noise of the next look for one feature.
-    fn draw_ahead(&self, _: &mut Self::Feature, _: &mut impl Chance) {}
+    fn draw_ahead(&self, _: &mut Self::Feature, _: &Plan, _: &Look<'_>, _: &mut impl Chance) {}
 
     /// The measured effect of a feature.
     fn estimate(&self, feature: &Self::Feature, plan: &Plan) -> Option<Estimate>;
@@ -279,26 +290,32 @@ impl AnyDesign {
         &self,
         features: &mut [AnyFeature],
         plan: &Plan,
-        look: &Look,
+        look: &Look<'_>,
         chance: &mut impl Chance,
     ) {
         any!(self, |d| d.look(features, plan, look, chance));
     }
 
-    pub fn next_look(&self, plan: &Plan, done: u8) -> Option<u32> {
-        any!(self, |d| d.next_look(plan, done))
+    pub fn planned_look(&self, plan: &Plan, done: u8) -> Option<u32> {
+        any!(self, |d| d.planned_look(plan, done))
     }
 
     /// The features, as a mask, that take part in the next planned look and lack its noise.
-    pub fn lacking_noise(&self, features: &[AnyFeature], upcoming: &Look) -> u64 {
+    pub fn lacking_noise(&self, features: &[AnyFeature], plan: &Plan, upcoming: &Look<'_>) -> u64 {
         features.iter().zip(0..).fold(0, |lacking, (feature, j)| {
-            let lacks = paired!(self, feature, |d, f| d.lacks_noise(f, upcoming));
+            let lacks = paired!(self, feature, |d, f| d.lacks_noise(f, plan, upcoming));
             lacking | u64::from(lacks == Some(true)) << (j & 63)
         })
     }
 
-    pub fn draw_ahead(&self, feature: &mut AnyFeature, chance: &mut impl Chance) -> Option<()> {
-        paired!(self, feature, |d, f| d.draw_ahead(f, chance))
+    pub fn draw_ahead(
+        &self,
+        feature: &mut AnyFeature,
+        plan: &Plan,
+        upcoming: &Look<'_>,
+        chance: &mut impl Chance,
+    ) -> Option<()> {
+        paired!(self, feature, |d, f| d.draw_ahead(f, plan, upcoming, chance))
     }
 
     pub fn estimate(&self, feature: &AnyFeature, plan: &Plan) -> Option<Estimate> {
@@ -357,9 +374,9 @@ fn ledgers(features: &mut [AnyFeature]) -> impl Iterator<Item = &mut ledger::Fea
 }
 
 /// Most bytes of the part of a feature's state that changes with every outcome.
-pub const TALLY_BYTES: usize = max(ledger::MAX_TALLY_BYTES, conse::TALLY);
+pub(crate) const TALLY_BYTES: usize = max(ledger::MAX_TALLY_BYTES, conse::TALLY);
 /// Most bytes of the part of a feature's state that changes at looks and batch ends.
-pub const LEDGER_BYTES: usize = max(ledger::MAX_LEDGER_BYTES, conse::LEDGER);
+pub(crate) const LEDGER_BYTES: usize = max(ledger::MAX_LEDGER_BYTES, conse::LEDGER);
 
 const fn max(a: usize, b: usize) -> usize {
     if a > b { a } else { b }

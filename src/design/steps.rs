@@ -32,7 +32,7 @@ impl Epoch {
 }
 
 /// The steps in which Algorithms 1 and 2 differ.
-pub trait Steps {
+pub(crate) trait Steps {
     /// The epsilon of [`Epoch::new`], and of the floor under T_min.
     fn epsilon(&self) -> f64;
     /// The length of a batch planned as `length`.
@@ -53,7 +53,7 @@ pub trait Steps {
 
 /// Algorithm 1: no noise anywhere.
 #[derive(Clone, Copy, Debug)]
-pub struct Conse;
+pub(crate) struct Conse;
 
 impl Steps for Conse {
     fn epsilon(&self) -> f64 {

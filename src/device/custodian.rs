@@ -17,20 +17,20 @@ use super::health::Entropy;
 use super::ready::Ready;
 use crate::codec::{Reader, Writer};
 use crate::journal::{JournalFlash, TooSmall};
-use crate::plan::{Design, Plan, Ratio};
+use crate::plan::{DesignName, Plan, Ratio};
 use crate::terms::Phase;
 use crate::wire::{Claim, FileDigest, Lock, MAC_BYTES, Micro, Refusal, Reply, TrialId, TrialName};
 
 /// Most that a device may spend in its life: epsilon 100, in millionths.
 pub const LIFETIME_BUDGET: u32 = 100_000_000;
 /// Bytes of the stored form.
-pub const CUSTODY_BYTES: usize = 1 + MAC_BYTES + 4 + 1;
+pub(super) const CUSTODY_BYTES: usize = 1 + MAC_BYTES + 4 + 1;
 
 const MILLION: u64 = 1_000_000;
 
 /// Stored state of the custodian: the key, if set, and the budget spent.
 #[derive(Clone, Debug)]
-pub struct Custody {
+pub(super) struct Custody {
     key: Option<CustodianKey>,
     /// Epsilon spent, in millionths; at most [`LIFETIME_BUDGET`].
     spent: u32,
@@ -123,7 +123,7 @@ where
             let planned = Reply::Planned { trial: name.id, claim };
             return if repeated { Ok(planned) } else { Err(Refusal::Locked(Lock::Trial)) };
         }
-        if plan.design() == Design::Conse {
+        if plan.design() == DesignName::Conse {
             return Err(Refusal::NotPrivate);
         }
         let spent = self.state.custody().charged(plan.epsilon())?;

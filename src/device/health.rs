@@ -67,7 +67,7 @@ const _: () = assert!(WINDOW.is_multiple_of(BIT_WINDOW));
 
 /// The source failed; it is not trusted again before power-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unhealthy;
+pub(super) struct Unhealthy;
 
 impl core::fmt::Display for Unhealthy {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -121,7 +121,7 @@ impl Tests {
 
 /// A source behind its health tests.
 #[derive(Clone, Debug)]
-pub struct Monitored<E> {
+pub(super) struct Monitored<E> {
     source: E,
     tests: Tests,
     healthy: bool,

@@ -54,7 +54,7 @@ pub use state::DeviceState;
 use core::ops::DerefMut;
 
 use crate::journal::{Journal, JournalFlash, MountError};
-use crate::plan::Design;
+use crate::plan::DesignName;
 use crate::terms::Phase;
 use crate::wire::{
     self, Framed, Hello, ImageHash, Line, NextLook, Refusal, Reply, Request, Restart, State,
@@ -107,6 +107,7 @@ pub struct Device<S, F, E, G = Generator> {
     /// A program uses the line: every request must carry its checksum.
     checksums_required: bool,
     trouble: Option<Trouble>,
+    mount_error: Option<MountError>,
 }
 
 /// Hands a reply and its line to `out`. Not inlined: while a request is carried out, the stack has
@@ -168,6 +169,7 @@ where
             image: None,
             checksums_required: false,
             trouble: Some(Trouble::Fault),
+            mount_error: None,
         }
     }
 
@@ -177,6 +179,8 @@ where
     }
 
     /// Does the work of [`Self::new`] in place: a board has no stack for copies of the device.
+    /// Writes flash on a new device, and to repair what a power cut left. Needs no padding: no
+    /// reply waits for it.
     pub fn power_up(&mut self) {
         self.mount();
         self.checksums_required = self.state.trial().is_some_and(|trial| trial.is_tagged());
@@ -195,6 +199,16 @@ where
             (Ok(()), None) if self.state.finish() => None,
             _ => Some(Trouble::Fault),
         };
+        self.mount_error = match mounted {
+            Ok(()) if matches!(self.trouble, Some(Trouble::Fault)) => Some(MountError::Damaged),
+            mounted => mounted.err(),
+        };
+    }
+
+    /// Why the flash could not be mounted at power-up, for logs: `HELLO` only says `fault`.
+    #[must_use]
+    pub const fn mount_error(&self) -> Option<MountError> {
+        self.mount_error
     }
 
     #[inline(never)]
@@ -247,7 +261,8 @@ where
         self.handle_framed(Framed::new(line), out);
     }
 
-    /// [`Self::handle_line`], for a line whose checksum was computed as it came.
+    /// [`Self::handle_line`], for a line whose checksum was computed as it came. Writes flash and
+    /// needs padding as it does.
     pub fn handle_framed(&mut self, line: Framed<'_>, out: &mut impl FnMut(&Reply<'_>, &[u8])) {
         // By reference: a copy of the reply costs an `OUTCOME` 100 instructions.
         match self.answer(line, out) {
@@ -264,12 +279,12 @@ where
     }
 
     /// A second has passed. The board calls this once a second, so that an unused nonce expires.
-    /// Touches no flash.
+    /// Touches no flash. Needs no padding: its time depends on no patient.
     pub fn tick(&mut self) {
         self.session.tick();
     }
 
-    /// The terminal hung up, where the board can tell: an unused nonce is void.
+    /// The terminal hung up, where the board can tell: an unused nonce is void. Touches no flash.
     pub fn hang_up(&mut self) {
         self.session.take_nonce();
     }
@@ -347,7 +362,7 @@ where
         let (trial, name) = self.state.trial().zip(self.state.name()).ok_or(Refusal::Blank)?;
         let (plan, custody) = (trial.plan(), self.state.custody());
         let (looks, next_look) = match (plan.design(), trial.phase(), trial.next_look()) {
-            (Design::Conse | Design::DpConse, ..) => (0, NextLook::None),
+            (DesignName::Conse | DesignName::DpConse, ..) => (0, NextLook::None),
             (_, Phase::Closed, _) => (trial.looks(), NextLook::None),
             (_, _, Some(count)) => (trial.looks(), NextLook::After(count)),
             (_, _, None) => (trial.looks(), NextLook::AtClose),

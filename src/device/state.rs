@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! key 0            custody                 38 bytes
-//! key 1            version, id, file, plan 55 bytes, or absent on a blank device
+//! key 1            version, id, file, plan 55 bytes, patients assigned at each look 78 bytes;
+//!                  absent on a blank device
 //! key 2            the trial's progress
 //! then M times     tally                   wiped when superseded: two in a row reveal an outcome
 //!                  ledger
@@ -28,14 +29,16 @@ use super::kits::Prepared;
 use crate::codec::{Reader, Writer};
 use crate::journal::{BadPart, MAX_KEYS, MAX_LONG_KEYS, MAX_PART, MAX_SHORT_PART, Parts, Place};
 use crate::plan::{PLAN_BYTES, Plan};
-use crate::trial::{Dirty, MAX_PART_BYTES, Part, STATE_VERSION, Trial, TrialError, WAITING_BYTES};
+use crate::trial::{
+    Dirty, HISTORY_BYTES, MAX_PART_BYTES, Part, STATE_VERSION, Trial, TrialError, WAITING_BYTES,
+};
 use crate::wire::{FileDigest, TrialId, TrialName};
 
 const CUSTODY: u16 = 0;
 const PLAN: u16 = 1;
 const PROGRESS: u16 = 2;
 const TALLIES: u16 = 3;
-const PLAN_PART_BYTES: usize = 1 + size_of::<TrialName>() + PLAN_BYTES;
+const PLAN_PART_BYTES: usize = 1 + size_of::<TrialName>() + PLAN_BYTES + HISTORY_BYTES;
 
 const _: () =
     assert!(MAX_PART_BYTES <= MAX_PART && CUSTODY_BYTES <= MAX_PART && PLAN_PART_BYTES <= MAX_PART);
@@ -171,7 +174,9 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
     /// The keys of what has changed since [`Self::mark_clean`].
     pub(super) fn dirty(&self) -> impl Iterator<Item = u16> + Clone + use<M, U> {
         let first = if self.custody_dirty { CUSTODY } else { PLAN };
-        let mut keys = first..if self.all_dirty { Self::COUNT } else { PLAN };
+        // A look has a place in the plan's part.
+        let own = PLAN + u16::from(self.trial.dirty().has_history());
+        let mut keys = first..if self.all_dirty { Self::COUNT } else { own };
         let mut parts = if self.all_dirty { Dirty::default() } else { self.trial.dirty() };
         core::iter::from_fn(move || keys.next().or_else(|| parts.next().map(Self::key)))
     }
@@ -186,6 +191,7 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
     fn key(part: Part) -> u16 {
         match part {
             Part::Progress => PROGRESS,
+            Part::History => PLAN,
             Part::Waiting(slot) => Self::WAITING + slot,
             Part::Tally(j) => TALLIES + 2 * u16::from(j),
             Part::Ledger(j) => TALLIES + 2 * u16::from(j) + 1,
@@ -217,6 +223,7 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
         }
         let name = TrialName { id: TrialId(bytes.take()?), file: FileDigest(bytes.take()?) };
         self.trial.restart(Plan::decode(&bytes.take()?)?).ok()?;
+        self.trial.decode_part(Part::History, bytes.0)?;
         self.trial.mark_clean();
         self.name = Some(name);
         Some(())
@@ -238,6 +245,7 @@ impl<const M: usize, const U: usize> Parts for DeviceState<M, U> {
                 out.put(&name.id.0);
                 out.put(&name.file.0);
                 out.put(&self.trial.plan().encode());
+                self.trial.encode_part(Part::History, out.0);
             }
             (_, Some(_)) => {
                 self.trial.encode_part(Self::part(key), out);

@@ -143,8 +143,8 @@ mod tests {
         let read = |descriptor| {
             Entry::read(&Public, 600, descriptor).map(|entry| (entry.key(), entry.words()))
         };
-        assert_eq!(read(511 << LONG_BITS | 32), Some((511, 32)));
-        assert_eq!(read(511 << LONG_BITS | 33), None, "longer than a part may be");
+        assert_eq!(read(511 << LONG_BITS | 34), Some((511, 34)));
+        assert_eq!(read(511 << LONG_BITS | 35), None, "longer than a part may be");
         assert_eq!(read(SHORT | 599 << SHORT_BITS | 3), Some((599, 3)));
         assert_eq!(read(SHORT | 600 << SHORT_BITS | 3), None, "no such part");
         assert_eq!(read(SHORT | 100 << SHORT_BITS | 3), None, "not how this part is described");
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn values_are_cut_at_their_longest() {
         let words = |key, length| Entry::sized(&Public, key, length).words();
-        assert_eq!([words(511, 128), words(511, 129)], [32, 32]);
+        assert_eq!([words(511, 136), words(511, 137)], [34, 34]);
         assert_eq!([words(512, 12), words(512, 13), words(512, 9)], [3, 3, 3]);
     }
 }

@@ -4,12 +4,15 @@ use core::fmt;
 
 use embedded_storage::nor_flash::NorFlashErrorKind;
 
+use super::{MAX_KEYS, MIN_PAGES};
+
 /// A value on flash passed its checksum but is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadPart;
 
 /// Why a commit did not happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Error {
     /// The flash refused.
     Flash(NorFlashErrorKind),
@@ -30,12 +33,19 @@ impl From<NorFlashErrorKind> for Error {
 
 /// Why a region cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum MountError {
     /// The flash refused.
     Flash(NorFlashErrorKind),
-    /// Pages or words of a size, a number of pages, or a number of parts that the format cannot
-    /// hold.
-    Geometry,
+    /// The region has `found` pages; [`MIN_PAGES`] to `most` of this size are allowed.
+    Pages {
+        /// Pages of the region.
+        found: u32,
+        /// Most pages of their size.
+        most: u32,
+    },
+    /// The state has this many parts; 1 to [`MAX_KEYS`] are allowed.
+    Keys(u16),
     /// Neither blank nor written by a journal of these parts.
     Foreign,
     /// Written by a journal of this other format; nothing was changed.
@@ -84,7 +94,10 @@ impl fmt::Display for MountError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flash(kind) => write!(f, "the flash refused: {kind}"),
-            Self::Geometry => f.write_str("the format does not fit this flash or these parts"),
+            Self::Pages { found, most } => {
+                write!(f, "{found} pages of flash: {MIN_PAGES} to {most} are allowed")
+            }
+            Self::Keys(count) => write!(f, "{count} parts: 1 to {MAX_KEYS} are allowed"),
             Self::Foreign => f.write_str("neither blank nor written by a journal of these parts"),
             Self::OtherFormat(format) => write!(f, "written in format {format}"),
             Self::Damaged => f.write_str("something that was committed is missing or changed"),

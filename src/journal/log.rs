@@ -1,4 +1,4 @@
-//! Transactions: records, page turns, sweeps, and the work that follows a commit.
+//! Transactions: records, page changes, sweeps, and the work that follows a commit.
 
 use embedded_storage::nor_flash::NorFlashErrorKind;
 
@@ -8,13 +8,13 @@ use super::region::{BLANK, HEADER, Header, Region};
 use super::{Error, Journal, JournalFlash, LOST, NOWHERE, Parts};
 
 /// Pages of the region that the log leaves free in the long run: one to be opened, one because the
-/// header on flash lags behind by a turn, and two because lengths do not divide evenly.
+/// header on flash lags behind by a page, and two because lengths do not divide evenly.
 pub(super) const SPARE_PAGES: u32 = 4;
 
 /// Parts that an ordinary request changes, at most.
 pub(super) const FEW: usize = 4;
 
-/// How many parts a page turn rewrites.
+/// How many parts a page change rewrites.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sweep {
     /// As many as keep the log within the region for ever.
@@ -24,8 +24,8 @@ pub(super) enum Sweep {
 }
 
 impl<F: JournalFlash> Journal<F> {
-    /// Half a page in words: the limit of a small transaction and of the sweep at its page turn, so
-    /// that both fit into one page.
+    /// Half a page in words: the limit of a small transaction and of the sweep at its page change,
+    /// so that both fit into one page.
     pub(super) const HALF: u32 = (Region::<F>::PAGE - HEADER) as u32 / 2;
 
     /// Pages that must not be erased.
@@ -98,20 +98,21 @@ impl<F: JournalFlash> Journal<F> {
         }
     }
 
-    /// A transaction of any size, on a new page if `turn` says so. (`dyn`: one copy of the code.)
+    /// A transaction of any size, on a new page if `new_page` says so. (`dyn`: one copy of the
+    /// code.)
     #[inline(never)]
     pub(super) fn transact<P: Parts, K: Iterator<Item = u16> + Clone>(
         &mut self,
         parts: &P,
         dirty: &dyn Fn() -> K,
-        turn: Option<Sweep>,
+        new_page: Option<Sweep>,
     ) -> Result<(), Error> {
         if self.broken {
             return Err(Error::Broken);
         }
         self.broken = true;
         let begin = (self.newest, self.tail);
-        self.append(parts, dirty, turn)?;
+        self.append(parts, dirty, new_page)?;
         if self.newest > begin.0 {
             for seq in begin.0.max(self.oldest)..self.newest {
                 if !self.in_log(seq)? {
@@ -142,14 +143,14 @@ impl<F: JournalFlash> Journal<F> {
         &mut self,
         parts: &P,
         dirty: &dyn Fn() -> K,
-        mut turn: Option<Sweep>,
+        mut new_page: Option<Sweep>,
     ) -> Result<(), Error> {
         let all = dirty().fold(Shape::default(), |shape, key| shape.with(Entry::of(parts, key)));
         let (mut done, total) = (0, all.items);
         let mut rest = dirty();
         loop {
-            if let Some(sweep) = turn {
-                self.turn(parts, sweep, done == total)?;
+            if let Some(sweep) = new_page {
+                self.change_page(parts, sweep, done == total)?;
             }
             if done == total {
                 return Ok(());
@@ -164,7 +165,7 @@ impl<F: JournalFlash> Journal<F> {
                 shape = grown;
             }
             let last = done + shape.items == total;
-            turn = Some(Sweep::Pace);
+            new_page = Some(Sweep::Pace);
             if shape.items > 0 && (last || all.words() > Self::HALF) {
                 let record = Record::new((self.newest, self.tail), shape, last);
                 let keys = || rest.clone().take(shape.items as usize);
@@ -174,7 +175,7 @@ impl<F: JournalFlash> Journal<F> {
                 if written {
                     done += shape.items;
                     rest.by_ref().take(shape.items as usize).for_each(drop);
-                    turn = turn.filter(|_| !last);
+                    new_page = new_page.filter(|_| !last);
                 }
             }
         }
@@ -183,7 +184,7 @@ impl<F: JournalFlash> Journal<F> {
     /// Opens the next page and writes its sweep, which is the whole transaction if it is the `last`
     /// record. The header, and the pages that may be erased, go by the log as it was before the
     /// transaction. A page that fails is skipped.
-    fn turn<P: Parts>(&mut self, parts: &P, sweep: Sweep, last: bool) -> Result<(), Error> {
+    fn change_page<P: Parts>(&mut self, parts: &P, sweep: Sweep, last: bool) -> Result<(), Error> {
         loop {
             let next = self.erased_page()?;
             if self.newest == 0 {
@@ -256,7 +257,7 @@ impl<F: JournalFlash> Journal<F> {
     }
 
     /// Words that the sweep of page `next` must have so that every page of the log is left in time:
-    /// what must be rewritten until then, spread evenly over the page turns until its slot is
+    /// what must be rewritten until then, spread evenly over the page changes until its slot is
     /// needed again.
     fn pace<P: Parts>(&mut self, parts: &P, next: u32) -> Result<u32, Error> {
         let count = u32::from(self.region.count);
@@ -273,8 +274,8 @@ impl<F: JournalFlash> Journal<F> {
                 key = self.key_after(key);
                 index += 1;
             }
-            let turns = (seq + self.region.pages).saturating_sub(next).saturating_sub(unusable);
-            quota = due.words().div_ceil(turns.max(1)).max(quota);
+            let changes = (seq + self.region.pages).saturating_sub(next).saturating_sub(unusable);
+            quota = due.words().div_ceil(changes.max(1)).max(quota);
         }
         Ok(quota)
     }

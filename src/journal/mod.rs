@@ -74,7 +74,7 @@
 //!   opening was cut, or its erase in an earlier recovery, and it may hold anything.
 //!
 //! Anything else is damage. In particular, no committed record is lost by a change of one or two
-//! bits of a word, or by a word that turns blank or zero. (If bits of the first blank word are
+//! bits of a word, or by a word that becomes blank or zero. (If bits of the first blank word are
 //! lost, that may read as a torn header, and nothing is missing.) What cannot be told from a power
 //! cut is a change of several words at the very end of the log: if the mark of the last record is
 //! set again and its commit word has more bits than it should, the record reads as torn.
@@ -188,7 +188,7 @@ use region::{HEADER, Region};
 /// Most keys.
 pub const MAX_KEYS: u16 = 1 << 13;
 /// Longest value of a part, in bytes, under a key below [`MAX_LONG_KEYS`].
-pub const MAX_PART: usize = 128;
+pub const MAX_PART: usize = 136;
 /// Longest value of a part, in bytes, under any other key.
 pub const MAX_SHORT_PART: usize = 12;
 /// Keys from this one on hold short parts only.
@@ -197,6 +197,43 @@ pub const MAX_LONG_KEYS: u16 = 512;
 pub const MIN_PAGES: u32 = 8;
 
 /// Durable parts on a region of flash.
+///
+/// ```
+/// use equipoise::journal::{BadPart, Journal, Parts, Place};
+/// use equipoise::testkit::strict_flash::StrictFlash;
+///
+/// /// One value of four bytes, under key 0.
+/// struct Counter(u32);
+///
+/// impl Parts for Counter {
+///     fn count(&self) -> u16 {
+///         1
+///     }
+///     fn length(&self, _: u16) -> usize {
+///         4
+///     }
+///     fn encode(&self, _: u16, out: &mut [u8]) {
+///         out.copy_from_slice(&self.0.to_le_bytes());
+///     }
+///     fn decode(&mut self, _: u16, bytes: &[u8]) -> Result<(), BadPart> {
+///         self.0 = u32::from_le_bytes(bytes.try_into().map_err(|_| BadPart)?);
+///         Ok(())
+///     }
+///     fn secret(&self, _: u16) -> Option<&Place> {
+///         None
+///     }
+/// }
+///
+/// let (flash, mut counter) = (StrictFlash::<1024>::new(8, 0xFF), Counter(0));
+/// let mut journal = Journal::mount(flash, &mut counter).map_err(|(error, _)| error)?;
+/// counter.0 = 7;
+/// journal.commit(&counter, || core::iter::once(0))?;
+/// // The power fails and comes back.
+/// let (flash, mut counter) = (journal.release(), Counter(0));
+/// Journal::mount(flash, &mut counter).map_err(|(error, _)| error)?;
+/// assert_eq!(counter.0, 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Journal<F> {
     region: Region<F>,
@@ -223,7 +260,8 @@ pub struct Journal<F> {
 }
 
 impl<F: JournalFlash> Journal<F> {
-    /// Makes the dirty parts durable: all of them or, after a power cut, none of them.
+    /// Makes the dirty parts durable: all of them or, after a power cut, none of them. Writes flash
+    /// unless nothing is dirty.
     pub fn commit<P: Parts, K: Iterator<Item = u16> + Clone>(
         &mut self,
         parts: &P,

@@ -4,7 +4,7 @@
 use embedded_storage::nor_flash::NorFlashErrorKind;
 
 use super::record::{Block, Record};
-use super::region::{AT_BITS, BLANK, HEADER, Header, MAX_PAGES, Region, VERSION, WORD};
+use super::region::{BLANK, HEADER, Header, MAX_PAGES, Region, VERSION};
 use super::{
     Journal, JournalFlash, LOST, MAX_KEYS, MAX_PART, MIN_PAGES, MountError, NOWHERE, Parts,
 };
@@ -26,6 +26,7 @@ impl<F: JournalFlash> Journal<F> {
 
     /// A journal to be made ready by [`Self::recover`]; until then it refuses every commit.
     pub const fn unread(flash: F) -> Self {
+        let () = Region::<F>::GEOMETRY;
         Self {
             region: Region { flash, pages: 1, count: 0 },
             newest: 0,
@@ -45,7 +46,7 @@ impl<F: JournalFlash> Journal<F> {
     /// refuses every commit.
     #[inline(never)]
     pub fn recover<P: Parts>(&mut self, parts: &mut P) -> Result<(), MountError> {
-        self.region.pages = (self.region.flash.capacity() / F::ERASE_SIZE.max(1)) as u32;
+        self.region.pages = (self.region.flash.capacity() / F::ERASE_SIZE) as u32;
         self.region.count = parts.count();
         self.broken = false;
         let read = self.read(parts);
@@ -54,13 +55,14 @@ impl<F: JournalFlash> Journal<F> {
     }
 
     fn read<P: Parts>(&mut self, parts: &mut P) -> Result<(), MountError> {
-        const { assert!(F::WRITE_SIZE == WORD && F::READ_SIZE <= WORD, "words of 4 bytes") };
-        let page = F::ERASE_SIZE >= 1024 && F::ERASE_SIZE < WORD << AT_BITS;
         // Every word of the region has a number below 2^16.
-        let most = (1 << u16::BITS) / u32::from(Region::<F>::PAGE.max(1));
-        let pages = (MIN_PAGES..=most.min(MAX_PAGES)).contains(&self.region.pages);
-        if !(page && pages && (1..=MAX_KEYS).contains(&parts.count())) {
-            return Err(MountError::Geometry);
+        let most = ((1 << u16::BITS) / u32::from(Region::<F>::PAGE.max(1))).min(MAX_PAGES);
+        let found = self.region.pages;
+        if !(MIN_PAGES..=most).contains(&found) {
+            return Err(MountError::Pages { found, most });
+        }
+        if !(1..=MAX_KEYS).contains(&parts.count()) {
+            return Err(MountError::Keys(parts.count()));
         }
         let Some(newest) = self.newest_header()? else {
             return self.begin(parts);
@@ -88,7 +90,7 @@ impl<F: JournalFlash> Journal<F> {
         self.floor = header.oldest;
         self.swept = header.swept;
         // The header was written before its transaction let go of older pages. Without this a
-        // device that is switched off after every page turn would never let go of any.
+        // device that is switched off after every page change would never let go of any.
         self.retire().map_err(MountError::Repair)?;
         if survey.finished && survey.wiped && scrubbed && closed && !header.purging {
             return Ok(());

@@ -20,9 +20,13 @@ pub(super) const HEADER: u16 = 6;
 pub(super) const UNMARKED: u32 = 1 << 31;
 /// Set in the header of a page opened while the pages outside the log are being erased.
 const PURGING: u32 = 1 << 30;
-/// Bits of a word count inside a page; pages of up to 16 KB.
+/// Bits of a word count inside a page.
 pub(super) const AT_BITS: u32 = 12;
 const AT_MASK: u32 = (1 << AT_BITS) - 1;
+/// Fewest and most bytes of a page.
+const MIN_PAGE: usize = 1024;
+const MAX_PAGE: usize = 8192;
+const _: () = assert!(MAX_PAGE / WORD < 1 << AT_BITS);
 /// Bits of a distance between pages.
 const PAGE_BITS: u32 = 8;
 const PAGE_MASK: u32 = (1 << PAGE_BITS) - 1;
@@ -41,7 +45,7 @@ pub(super) const VERSION: u8 = FORMAT.to_be_bytes()[0] - b'0';
 const MOST_PARTS: u32 = 1 << 13;
 
 /// Table of CRC-32, by byte. The table is that of `crc`, the steps in [`Sum`] are not: the crate
-/// takes bytes only, one in each turn of a loop, and words are what flash is read in. Its other
+/// takes bytes only, one in each pass of a loop, and words are what flash is read in. Its other
 /// table, for 16 bytes at a time, takes 16 KB.
 static TABLE: [u32; 256] = Crc::<u32, Table<1>>::new(&CRC_32_ISO_HDLC).table()[0];
 
@@ -144,6 +148,19 @@ pub(super) struct Region<F> {
 }
 
 impl<F: JournalFlash> Region<F> {
+    /// Compiles for flash that the format can hold, and for no other.
+    pub(super) const GEOMETRY: () = {
+        assert!(
+            F::WRITE_SIZE == WORD && F::READ_SIZE <= WORD,
+            "flash is written in words of 4 bytes"
+        );
+        let size = F::ERASE_SIZE;
+        assert!(
+            size >= MIN_PAGE && size <= MAX_PAGE && size.is_multiple_of(WORD),
+            "a page of flash has 1 to 8 KB, in whole words"
+        );
+    };
+
     /// Words in a page.
     pub(super) const PAGE: u16 = (F::ERASE_SIZE / WORD) as u16;
 

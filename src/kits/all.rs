@@ -3,7 +3,7 @@
 //! The rounds are those of [`crate::kits`], done for all places together: the pseudorandom function
 //! of a round is computed once for each block of 256 places and not once for each place.
 
-use super::{KitKey, Prf, ROUNDS, round_keys, turn};
+use super::{KitKey, Prf, ROUNDS, round_keys, swap_round};
 use crate::terms::Arm;
 use std::prelude::rust_2024::*;
 
@@ -45,8 +45,8 @@ pub fn numbers(key: &KitKey, kits: u32) -> Vec<u32> {
         let table = Table::of(key, pair, size);
         let [first, second] = round_keys(key, pair, size);
         for place in &mut places {
-            let half = turn(&table, pair * 2, first, size, *place);
-            *place = turn(&table, pair * 2 + 1, second, size, half);
+            let half = swap_round(&table, pair * 2, first, size, *place);
+            *place = swap_round(&table, pair * 2 + 1, second, size, half);
         }
     }
     places.iter_mut().for_each(|place| *place += 1);

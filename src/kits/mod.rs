@@ -37,7 +37,7 @@
 //! reveals the arm of a chosen kit), distinguishes the permutation from a random one with advantage
 //! at most `8 D^1.5 / (ROUNDS + 4) * ((q + D) / 2D)^(ROUNDS/4 + 1)` (Theorem 4 of the paper). A
 //! device gives at most N kits, half of the numbers, so `(q + D) / 2D` is 3/4 at most: 2^-41 for
-//! the largest trial, less for smaller ones ([`advantage`]). All keys `K` together are within 2^-65
+//! the largest trial, less for smaller ones (`advantage`). All keys `K` together are within 2^-65
 //! of uniform. The rest is the security of HChaCha20.
 //!
 //! # Key
@@ -52,7 +52,7 @@ use core::hint::black_box;
 use crate::terms::{Arm, MAX_KITS};
 
 /// Rounds of the permutation, an even number.
-pub const ROUNDS: u16 = 640;
+const ROUNDS: u16 = 640;
 
 /// Stands for the block number in the input that gives the round keys.
 const ROUND_KEYS: u32 = u32::MAX;
@@ -148,17 +148,17 @@ fn permute(state: &mut [u32; 16]) {
     }
     for _ in 0..10 {
         quarter_rounds(&mut a, &mut b, &mut c, &mut d);
-        (b, c, d) = (turned(b), turned(turned(c)), turned(turned(turned(d))));
+        (b, c, d) = (rotated(b), rotated(rotated(c)), rotated(rotated(rotated(d))));
         quarter_rounds(&mut a, &mut b, &mut c, &mut d);
-        (b, c, d) = (turned(turned(turned(b))), turned(turned(c)), turned(d));
+        (b, c, d) = (rotated(rotated(rotated(b))), rotated(rotated(c)), rotated(d));
     }
     for (four, row) in state.as_chunks_mut().0.iter_mut().zip([a, b, c, d]) {
         *four = row;
     }
 }
 
-/// A row turned to the left by one. (`rotate_left` would bring a `memmove` of 1.3 KB along.)
-const fn turned([a, b, c, d]: [u32; 4]) -> [u32; 4] {
+/// A row rotated to the left by one. (`rotate_left` would bring a `memmove` of 1.3 KB along.)
+const fn rotated([a, b, c, d]: [u32; 4]) -> [u32; 4] {
     [b, c, d, a]
 }
 
@@ -202,7 +202,7 @@ fn ones_if_negative<P: Prf>(difference: u32) -> u32 {
 
 /// One round. Without branches, so that its time does not depend on the place.
 #[inline]
-fn turn<P: Prf>(prf: &P, round: u16, key: u32, size: u32, place: u32) -> u32 {
+fn swap_round<P: Prf>(prf: &P, round: u16, key: u32, size: u32, place: u32) -> u32 {
     let difference = key.wrapping_sub(place);
     // All are below 2^31.
     let partner = difference.wrapping_add(size & ones_if_negative::<P>(difference));
@@ -221,7 +221,7 @@ const _: () = assert!(2 * MAX_KITS < 1 << PLACE_BITS && PAIRS < 1 << (u32::BITS 
 /// A place on its way through the rounds, to be computed in pieces: the place, and above it the
 /// pairs of rounds done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Walk(u32);
+pub(crate) struct Walk(u32);
 
 impl Walk {
     /// No walk: zeros, in memory that waits for a trial.
@@ -255,8 +255,8 @@ impl Walk {
             return false;
         }
         let [first, second] = round_keys(prf, pair as u16, size);
-        let half = turn(prf, pair as u16 * 2, first, size, self.place());
-        let place = turn(prf, pair as u16 * 2 + 1, second, size, half);
+        let half = swap_round(prf, pair as u16 * 2, first, size, self.place());
+        let place = swap_round(prf, pair as u16 * 2 + 1, second, size, half);
         *self = Self(place | (pair + 1) << PLACE_BITS);
         true
     }
@@ -284,8 +284,8 @@ pub fn origin(prf: &impl Prf, kits: u32, kit: u32) -> Option<(Arm, u32)> {
     let mut place = kit.checked_sub(1).filter(|place| *place < size)?;
     for pair in (0..ROUNDS / 2).rev() {
         let [first, second] = round_keys(prf, pair, size);
-        place = turn(prf, pair * 2 + 1, second, size, place);
-        place = turn(prf, pair * 2, first, size, place);
+        place = swap_round(prf, pair * 2 + 1, second, size, place);
+        place = swap_round(prf, pair * 2, first, size, place);
     }
     Some((Arm::from_bit(place & 1 == 1), place >> 1))
 }

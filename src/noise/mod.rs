@@ -79,6 +79,18 @@ const MOST_DIGITS: u32 = 30;
 const _: () = assert!(MOST_DIGITS + 2 <= u64::BITS / 2);
 
 /// A discrete Laplace law, prepared for drawing: 256 bytes of table and a few more.
+///
+/// ```
+/// use equipoise::chance::{Chance, DeviceSampler};
+/// use equipoise::noise::{Laplace, Rate};
+///
+/// // One patient changes a count by 1 at most: rate 1/4 makes it 1/4-differentially private.
+/// let law = Laplace::new(Rate::new(1, 4).ok_or("a rate that is not allowed")?);
+/// let mut chance = DeviceSampler::seed_from_u64(7);
+/// let noisy = 250 + chance.discrete_laplace(&law);
+/// # assert!((150..=350).contains(&noisy));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Laplace {
     rate: Rate,

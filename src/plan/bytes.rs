@@ -1,6 +1,6 @@
 //! Plans as bytes: little-endian fields in the order of the keys.
 
-use super::{Close, Design, Parameters, Plan};
+use super::{Close, DesignName, Parameters, Plan};
 use crate::codec::{Reader, Writer};
 use crate::ratio::Ratio;
 
@@ -38,7 +38,7 @@ impl Plan {
         let (alpha, epsilon, beta) = (ratio()?, ratio()?, ratio()?);
         let [reports, close] = rest.take()?;
         let kits = u32::from_le_bytes(rest.take()?);
-        let design = *Design::ALL.get(usize::from(design))?;
+        let design = *DesignName::ALL.get(usize::from(design))?;
         let close = *Close::ALL.get(usize::from(close))?;
         Self::new(Parameters {
             design,

@@ -13,7 +13,7 @@
 //! | `scale` | largest outcome, Y | 1..=65535 | 1 |
 //! | `alpha` | 0: best estimate, 1: least regret | 0..=1 | 1/4 |
 //! | `epsilon` | privacy loss of one patient | 1/1000..=20 | required |
-//! | `beta` | two-sided level at which a feature leaves the fair coin (`interim`) | 0..1, exclusive | 1/20 |
+//! | `beta` | two-sided level at which a feature settles (`interim`) | 0..1, exclusive | 1/20 |
 //! | `reports` | planned reports inside the second half (`interim`, `uniform`) | 0..=8 | 0 |
 //! | `kits` | kits an arm of a blinded trial ([`crate::kits`]); 0: not blinded | 0, or `patients`..=1048576 | 0 |
 //! | `close` | who ends the trial once every patient is resolved: the custodian, or the trial itself (`interim`, `uniform`) | `custodian`, `auto` | `custodian` |
@@ -33,7 +33,7 @@ pub use parse::{Excerpt, Key, PlanError};
 /// The algorithm of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Design {
+pub enum DesignName {
     /// Algorithm 1 of the paper; no privacy, host only.
     Conse,
     /// Algorithm 2 of the paper, as published.
@@ -44,7 +44,7 @@ pub enum Design {
     Uniform,
 }
 
-impl Design {
+impl DesignName {
     /// All designs, in the order of their codes.
     pub const ALL: [Self; 4] = [Self::Conse, Self::DpConse, Self::Interim, Self::Uniform];
 
@@ -60,7 +60,7 @@ impl Design {
     }
 }
 
-impl fmt::Display for Design {
+impl fmt::Display for DesignName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -94,7 +94,7 @@ impl Close {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is described in the table of the module header")]
 pub struct Parameters {
-    pub design: Design,
+    pub design: DesignName,
     pub features: u8,
     pub patients: u32,
     pub scale: u16,
@@ -113,7 +113,7 @@ pub struct Plan(Parameters);
 impl Plan {
     /// No plan at all: zeros, in memory that waits for a trial.
     pub(crate) const NONE: Self = Self(Parameters {
-        design: Design::Conse,
+        design: DesignName::Conse,
         features: 0,
         patients: 0,
         scale: 0,
@@ -127,7 +127,7 @@ impl Plan {
 
     /// The smallest plan; stands where no trial has been planned.
     pub(crate) const LEAST: Self = Self(Parameters {
-        design: Design::Conse,
+        design: DesignName::Conse,
         features: 1,
         patients: 2,
         scale: 1,
@@ -172,7 +172,7 @@ impl Plan {
 
     /// The algorithm.
     #[must_use]
-    pub const fn design(&self) -> Design {
+    pub const fn design(&self) -> DesignName {
         self.0.design
     }
     /// M, the number of features.
@@ -200,7 +200,7 @@ impl Plan {
     pub const fn epsilon(&self) -> Ratio {
         self.0.epsilon
     }
-    /// The two-sided significance level at which a feature switches to the biased coin.
+    /// The two-sided significance level at which a feature settles.
     #[must_use]
     pub const fn beta(&self) -> Ratio {
         self.0.beta

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use super::{Close, Design, Parameters, Plan};
+use super::{Close, DesignName, Parameters, Plan};
 use crate::ratio::{NotARatio, Ratio, digits, split_once};
 use crate::terms::MAX_KITS;
 
@@ -161,7 +161,7 @@ impl Plan {
             let fresh = match key {
                 Key::Design => {
                     let found =
-                        Design::ALL.into_iter().find(|d| d.name() == value).ok_or_else(bad)?;
+                        DesignName::ALL.into_iter().find(|d| d.name() == value).ok_or_else(bad)?;
                     design.replace(found).is_none()
                 }
                 Key::Features => {
@@ -187,7 +187,7 @@ impl Plan {
             }
         }
         Self::new(Parameters {
-            design: design.unwrap_or(Design::Interim),
+            design: design.unwrap_or(DesignName::Interim),
             features: features.ok_or(PlanError::Missing(Key::Features))?,
             patients: patients.ok_or(PlanError::Missing(Key::Patients))?,
             scale: scale.unwrap_or(1),

@@ -37,6 +37,20 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.feature(feature)?.leading()
     }
 
+    /// How many coins a feature has had after its first (`interim`): a function of the ledger.
+    #[must_use]
+    pub fn coins(&self, feature: u8) -> Option<u32> {
+        self.feature(feature)?.coins().map(u32::count_ones)
+    }
+
+    /// The number of the look at which a feature settled (`interim`): a function of the ledger.
+    #[must_use]
+    pub fn settling_look(&self, feature: u8) -> Option<u32> {
+        let feature = self.feature(feature)?;
+        // The coin of a settled feature is its last one.
+        feature.coins()?.checked_ilog2().filter(|_| feature.is_settled()).map(|place| place + 1)
+    }
+
     /// Takes patients, at least one, until a look is due, a batch has ended or the trial has
     /// turned, or until all are in. A look that is due at the beginning is done first. So an
     /// arm is dropped with the last of them or not at all.

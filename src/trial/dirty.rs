@@ -6,6 +6,7 @@ use super::Part;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dirty {
     progress: bool,
+    history: bool,
     /// From the first to before the second.
     slots: (u16, u16),
     tallies: u64,
@@ -14,11 +15,17 @@ pub struct Dirty {
 
 impl Dirty {
     pub(super) const NOTHING: Self =
-        Self { progress: false, slots: (0, 0), tallies: 0, ledgers: 0 };
+        Self { progress: false, history: false, slots: (0, 0), tallies: 0, ledgers: 0 };
 
     /// Everything in a trial with room for so many slots and for these features.
     pub(super) const fn everything(slots: u16, features: u64) -> Self {
-        Self { progress: true, slots: (0, slots), tallies: features, ledgers: features }
+        Self {
+            progress: true,
+            history: true,
+            slots: (0, slots),
+            tallies: features,
+            ledgers: features,
+        }
     }
 
     /// Whether nothing has changed.
@@ -27,12 +34,19 @@ impl Dirty {
         *self == Self::NOTHING
     }
 
+    /// Whether a look has changed [`Part::History`], which the iterator leaves out: the device
+    /// keeps it with the plan.
+    pub const fn has_history(&self) -> bool {
+        self.history
+    }
+
     /// Marks a part, or takes its mark away. (Slots are marked one by one with
     /// [`Self::mark_slot`].)
     pub(super) fn set(&mut self, part: Part, marked: bool) {
         let bit = |mask: u64, j: u8| (mask & !(1 << (j & 63))) | u64::from(marked) << (j & 63);
         match part {
             Part::Progress => self.progress = marked,
+            Part::History => {}
             Part::Waiting(_) => {}
             Part::Tally(j) => self.tallies = bit(self.tallies, j),
             Part::Ledger(j) => self.ledgers = bit(self.ledgers, j),
@@ -47,6 +61,7 @@ impl Dirty {
         // Usually empty; and the Cortex-M0 has no wide stores.
         if self.tallies | self.ledgers != 0 {
             (self.tallies, self.ledgers) = (0, 0);
+            self.history = false;
         }
     }
 
@@ -76,9 +91,9 @@ impl Dirty {
         }
     }
 
-    /// Marks what a look or a turn changes: progress, and both parts of these features.
+    /// Marks what a look or a turn changes: progress, history and both parts of these features.
     pub(super) const fn mark_features(&mut self, features: u64) {
-        self.progress = true;
+        (self.progress, self.history) = (true, true);
         self.mark_outcomes(features, true);
     }
 }

@@ -1,7 +1,7 @@
 //! The state of a trial that a device never sends, for audit and tests.
 
 use super::Trial;
-use crate::design::{AnyFeature, LedgerView};
+use crate::design::{AnyDesign, AnyFeature, LedgerView};
 
 impl<const M: usize, const U: usize> Trial<M, U> {
     /// Puts the state of another design into a feature, as damaged memory would.
@@ -22,8 +22,20 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         }
     }
 
-    /// Raw cells of a feature's fair and biased window (`interim`, `uniform`), and whether each has
-    /// the noise of its next look. Private.
+    /// The count of the last planned look in which a feature took part (`interim`, `uniform`), 0
+    /// before the first and after the close.
+    #[must_use]
+    pub fn last_count(&self, feature: u8) -> Option<u32> {
+        match (self.feature(feature)?, &self.design) {
+            (AnyFeature::Ledger(feature), AnyDesign::Ledger(design)) => {
+                Some(design.count_of(&self.plan, feature.last_look()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Raw cells of a feature's now-window and before-window (`interim`, `uniform`), and whether
+    /// each has the noise of its next look. Private.
     #[must_use]
     pub fn windows(&self, feature: u8) -> Option<[([[i64; 3]; 2], bool); 2]> {
         match self.feature(feature)? {

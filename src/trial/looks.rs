@@ -3,8 +3,22 @@
 use super::{Phase, Trial};
 use crate::chance::Chance;
 use crate::design::schedule::{self, LookKind};
-use crate::design::{AnyFeature, Look};
+use crate::design::{AnyFeature, Count, Look};
 use crate::terms::MAX_FEATURES;
+
+/// A look of a kind at the present counts of a trial. (A macro, so that it borrows no features.)
+macro_rules! look_now {
+    ($trial:expr, $kind:expr) => {
+        Look {
+            kind: $kind,
+            number: $trial.looks.saturating_add(1),
+            count: $trial.resolved(),
+            planned: $trial.next_look.min($trial.plan.patients()),
+            assigned: $trial.assigned,
+            history: &$trial.history,
+        }
+    };
+}
 
 impl<const M: usize, const U: usize> Trial<M, U> {
     /// Whether a look is due before anything else.
@@ -30,7 +44,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     #[cold]
     pub fn look(&mut self, chance: &mut impl Chance) {
         if self.look_due() && self.resolved() == self.next_look {
-            self.turn(chance);
+            self.do_planned(chance);
         }
         if self.look_due() {
             self.close(chance);
@@ -39,7 +53,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
 
     /// The planned look or, for the paper's designs, the turn to the second half.
     #[cold]
-    pub(super) fn turn(&mut self, chance: &mut impl Chance) {
+    pub(super) fn do_planned(&mut self, chance: &mut impl Chance) {
         let at_half = self.next_look == self.plan.half();
         self.look_at_all(schedule::kind(&self.plan, self.next_look), chance);
         if at_half {
@@ -49,10 +63,13 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     }
 
     fn look_at_all(&mut self, kind: LookKind, chance: &mut impl Chance) {
-        let look = self.look_now(kind);
         let used = usize::from(self.plan.features());
+        let look = look_now!(self, kind);
         let features = self.features.get_mut(..used).unwrap_or(&mut []);
         self.design.look(features, &self.plan, &look, chance);
+        if let Some(assigned) = self.history.get_mut(usize::from(self.looks)) {
+            *assigned = Count::new(self.assigned);
+        }
         self.looks = self.looks.saturating_add(1);
         self.mark_features();
     }
@@ -66,7 +83,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// closed already.
     pub fn close(&mut self, chance: &mut impl Chance) {
         if self.look_due() && self.resolved() == self.next_look {
-            self.turn(chance);
+            self.do_planned(chance);
         }
         if self.phase == Phase::Closed {
             return;
@@ -88,26 +105,21 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.mark_features();
     }
 
-    /// A look of this kind at the present counts.
-    fn look_now(&self, kind: LookKind) -> Look {
-        let planned = self.next_look.min(self.plan.patients());
-        Look { kind, count: self.resolved(), planned, assigned: self.assigned }
-    }
-
     /// Draws the next look's noise for one more feature. False when all that take part have theirs.
     pub fn draw_ahead(&mut self, chance: &mut impl Chance) -> bool {
         if self.phase == Phase::Closed {
             return false;
         }
-        let upcoming = self.look_now(LookKind::Close).upcoming(&self.plan);
+        let upcoming = look_now!(self, LookKind::Close).upcoming(&self.plan);
         let used = usize::from(self.plan.features());
         let features = self.features.get_mut(..used).unwrap_or(&mut []);
-        let design = &self.design;
-        let lacking = self.lacking.get_or_insert_with(|| design.lacking_noise(features, &upcoming));
+        let (design, plan) = (&self.design, &self.plan);
+        let lacking =
+            self.lacking.get_or_insert_with(|| design.lacking_noise(features, plan, &upcoming));
         let Some(feature) = features.get_mut(lacking.trailing_zeros() as usize) else {
             return false;
         };
         *lacking &= *lacking - 1;
-        design.draw_ahead(feature, chance).is_some()
+        design.draw_ahead(feature, plan, &upcoming, chance).is_some()
     }
 }

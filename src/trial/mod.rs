@@ -14,9 +14,10 @@
 
 use crate::chance::Chance;
 use crate::design::conse::Conse;
-use crate::design::{AnyDesign, AnyFeature, Half};
+use crate::design::schedule::MAX_LOOKS;
+use crate::design::{AnyDesign, AnyFeature, Count, Half, History};
 use crate::estimate::Estimate;
-use crate::plan::{Design, Plan};
+use crate::plan::{DesignName, Plan};
 use crate::terms::Arm;
 use crate::terms::{MAX_FEATURES, Phase};
 use kits::Given;
@@ -33,18 +34,20 @@ mod kits;
 mod late;
 mod looks;
 mod parts;
+#[cfg(feature = "inspect")]
+pub mod stored;
 mod waiting;
 #[cfg(any(test, feature = "inspect"))]
 mod whole;
 
 #[cfg(feature = "std")]
 pub use at_once::AtOnce;
-pub use dirty::Dirty;
+pub(crate) use dirty::Dirty;
 pub use error::TrialError;
 #[cfg(feature = "std")]
 pub use late::{Answer, Late};
-pub use parts::{MAX_PART_BYTES, Part, STATE_VERSION};
-pub use waiting::{MAX_REPLACEMENTS, WAITING_BYTES};
+pub(crate) use parts::{HISTORY_BYTES, MAX_PART_BYTES, Part, STATE_VERSION};
+pub(crate) use waiting::WAITING_BYTES;
 
 /// The last patient's arm and tag, kept to answer a repeated request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +61,23 @@ impl Last {
 }
 
 /// A trial with room for `M` features and `U` waiting patients.
+///
+/// ```
+/// use equipoise::chance::DeviceSampler;
+/// use equipoise::plan::Plan;
+/// use equipoise::trial::Trial;
+///
+/// let plan = Plan::parse("design=uniform features=2 patients=40 epsilon=1")?;
+/// let (mut trial, mut chance) = (Trial::<2, 8>::new(plan)?, DeviceSampler::seed_from_u64(7));
+/// for patient in 1..=40 {
+///     let arm = trial.assign((patient % 2) as u8, None, &mut chance)?;
+///     trial.outcome(patient, arm.index() as u16, &mut chance)?;
+/// }
+/// trial.close(&mut chance);
+/// println!("feature 0, arm 1 minus arm 0: {:?}", trial.estimate(0));
+/// # assert!(trial.estimate(0).is_some() && trial.assign(0, None, &mut chance).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Trial<const M: usize = 64, const U: usize = 256> {
     plan: Plan,
@@ -65,6 +85,8 @@ pub struct Trial<const M: usize = 64, const U: usize = 256> {
     phase: Phase,
     assigned: u32,
     looks: u8,
+    /// Patients assigned at each planned look done.
+    history: History,
     /// Count of the next look (resolved patients) or turn (assigned patients); [`NEVER`] when only
     /// the closing look is left.
     next_look: u32,
@@ -94,6 +116,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             phase: Phase::Closed,
             assigned: 0,
             looks: 0,
+            history: [Count::NONE; MAX_LOOKS],
             next_look: 0,
             lacking: None,
             last: Last::NONE,
@@ -125,8 +148,10 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.plan = plan;
         self.design = AnyDesign::new(&plan);
         // A fixed trial measures from its first patient.
-        self.phase = if plan.design() == Design::Uniform { Phase::Measure } else { Phase::Explore };
+        self.phase =
+            if plan.design() == DesignName::Uniform { Phase::Measure } else { Phase::Explore };
         (self.assigned, self.looks, self.last) = (0, 0, Last::NONE);
+        self.history = [Count::NONE; MAX_LOOKS];
         self.given = Given::NOTHING;
         self.waiting.clear(plan.is_blinded());
         let fresh = self.design.feature();
@@ -179,28 +204,9 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     pub fn next_look(&self) -> Option<u32> {
         (self.phase != Phase::Closed && self.next_look != NEVER).then_some(self.next_look)
     }
-    /// Changes since the last [`Self::take_dirty`].
-    #[must_use]
-    pub const fn dirty(&self) -> Dirty {
-        self.dirty
-    }
-    /// While the state is taken back from storage, "changed" means that a part was found absent.
-    pub(crate) fn mark_absent(&mut self, part: Part, absent: bool) {
-        self.dirty.set(part, absent);
-    }
-    /// Marks all changes as stored: [`Self::take_dirty`] without taking them.
-    pub fn mark_clean(&mut self) {
-        self.dirty.clear();
-    }
-    /// Takes the changes since the last call.
-    pub fn take_dirty(&mut self) -> Dirty {
-        let dirty = self.dirty;
-        self.mark_clean();
-        dirty
-    }
 
     fn schedule(&mut self) {
-        self.next_look = self.design.next_look(&self.plan, self.looks).unwrap_or(NEVER);
+        self.next_look = self.design.planned_look(&self.plan, self.looks).unwrap_or(NEVER);
         self.lacking = None;
     }
 
@@ -264,7 +270,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         let patient = self.assigned.saturating_add(1);
         let vacancy = self.waiting.vacancy(patient).ok_or(TrialError::Full)?;
         if self.turns_next() {
-            self.turn(chance);
+            self.do_planned(chance);
         }
         let state = self.features.get_mut(usize::from(feature)).ok_or(TrialError::Feature)?;
         let choice =

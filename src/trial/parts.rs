@@ -8,26 +8,32 @@
 
 use super::kits::{Given, KITS_BYTES};
 use super::waiting::WAITING_BYTES;
-use super::{Last, Phase, Trial};
+use super::{Dirty, Last, Phase, Trial};
 use crate::codec::{Reader, Writer};
-use crate::design::{LEDGER_BYTES, TALLY_BYTES};
+use crate::design::{Count, History, LEDGER_BYTES, TALLY_BYTES};
 use crate::terms::{arm_byte, arm_from_byte};
 
 /// Version of the byte form.
-pub const STATE_VERSION: u8 = 3;
+pub const STATE_VERSION: u8 = 4;
 /// Bytes of [`Part::Progress`] in a trial that is not blinded.
 const PROGRESS_BYTES: usize = 12;
 /// Bytes of [`Part::Progress`] in a blinded trial.
 pub(super) const BLINDED_PROGRESS_BYTES: usize = PROGRESS_BYTES + KITS_BYTES;
+/// Bytes of [`Part::History`].
+pub(crate) const HISTORY_BYTES: usize = size_of::<History>();
 /// Bytes of the largest part.
-pub const MAX_PART_BYTES: usize =
-    if TALLY_BYTES > LEDGER_BYTES { TALLY_BYTES } else { LEDGER_BYTES };
+pub const MAX_PART_BYTES: usize = {
+    let feature = if TALLY_BYTES > LEDGER_BYTES { TALLY_BYTES } else { LEDGER_BYTES };
+    if feature > HISTORY_BYTES { feature } else { HISTORY_BYTES }
+};
 
 /// A piece of the state that is stored on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Counts, phase, and the last patient's arm and tag.
     Progress,
+    /// Patients assigned at each planned look.
+    History,
     /// A slot of the table of waiting patients.
     Waiting(u16),
     /// State that changes with every outcome of a feature.
@@ -37,12 +43,25 @@ pub enum Part {
 }
 
 impl<const M: usize, const U: usize> Trial<M, U> {
+    /// Changes since the last [`Self::mark_clean`].
+    pub(crate) const fn dirty(&self) -> Dirty {
+        self.dirty
+    }
+    /// While the state is taken back from storage, "changed" means that a part was found absent.
+    pub(crate) fn mark_absent(&mut self, part: Part, absent: bool) {
+        self.dirty.set(part, absent);
+    }
+    /// Marks all changes as stored.
+    pub(crate) fn mark_clean(&mut self) {
+        self.dirty.clear();
+    }
+
     /// Bytes of a part under this plan.
-    #[must_use]
-    pub fn length(&self, part: Part) -> usize {
+    pub(crate) fn length(&self, part: Part) -> usize {
         match part {
             Part::Progress if self.plan.is_blinded() => BLINDED_PROGRESS_BYTES,
             Part::Progress => PROGRESS_BYTES,
+            Part::History => HISTORY_BYTES,
             Part::Waiting(_) => WAITING_BYTES,
             Part::Tally(_) => self.design.tally_bytes(),
             Part::Ledger(_) => self.design.ledger_bytes(),
@@ -50,19 +69,23 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     }
 
     /// Whether nobody waits in this slot.
-    #[must_use]
-    pub fn is_free(&self, slot: u16) -> bool {
+    pub(crate) fn is_free(&self, slot: u16) -> bool {
         self.waiting.is_free(slot)
     }
 
     /// Writes a part into `out`, which has room for it; its length. Bytes behind it stay as they
     /// are.
-    pub fn encode_part(&self, part: Part, out: &mut [u8]) -> usize {
+    pub(crate) fn encode_part(&self, part: Part, out: &mut [u8]) -> usize {
         match part {
             Part::Progress => {
                 let mut out = Writer(out);
                 self.progress_words(|word| out.put(&word.to_le_bytes()));
                 self.length(part)
+            }
+            Part::History => {
+                let mut out = Writer(out);
+                self.history.iter().for_each(|assigned| out.put(&assigned.0));
+                HISTORY_BYTES
             }
             Part::Waiting(slot) => {
                 Writer(out).put(&self.waiting_word(slot).to_le_bytes());
@@ -106,7 +129,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// Takes a part back, in any order, into a trial made with the same plan. `None` if it cannot
     /// be one.
     #[must_use]
-    pub fn decode_part(&mut self, part: Part, bytes: &[u8]) -> Option<()> {
+    pub(crate) fn decode_part(&mut self, part: Part, bytes: &[u8]) -> Option<()> {
         let mut bytes = Reader(bytes);
         match part {
             Part::Progress => {
@@ -126,6 +149,13 @@ impl<const M: usize, const U: usize> Trial<M, U> {
                     return self.kits_are_good().then_some(());
                 }
                 Some(())
+            }
+            Part::History => {
+                for assigned in &mut self.history {
+                    *assigned = Count(bytes.take()?);
+                }
+                let patients = self.plan.patients();
+                self.history.iter().all(|assigned| assigned.get() <= patients).then_some(())
             }
             Part::Waiting(slot) => self.waiting.decode(slot, &self.plan, bytes),
             Part::Tally(j) => {
@@ -152,7 +182,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
 
     /// To be called once, when all parts have been taken back: adds who waits to the features'
     /// counts.
-    pub fn recount(&mut self) {
+    pub(crate) fn recount(&mut self) {
         for j in 0..self.plan.features() {
             let waiting = self.waiting_of(j);
             if let Some(feature) = self.features.get_mut(usize::from(j)) {

@@ -3,13 +3,13 @@
 //! All [`Part`]s behind a version byte and the plan, little-endian:
 //!
 //! ```text
-//! version | plan 38 | progress 32 | U x waiting 4 | M x (tally 73 | ledger 70)
+//! version | plan 38 | progress 32 | history 78 | U x waiting 4 | M x (tally 73 | ledger 71)
 //! ```
 //!
 //! Progress has 12 bytes in a trial that is not blinded; then come 20 zeros in this form.
 
 use super::dirty::Dirty;
-use super::parts::{BLINDED_PROGRESS_BYTES, MAX_PART_BYTES, Part, STATE_VERSION};
+use super::parts::{BLINDED_PROGRESS_BYTES, HISTORY_BYTES, MAX_PART_BYTES, Part, STATE_VERSION};
 use super::{Trial, WAITING_BYTES};
 use crate::codec::Reader;
 use crate::design::{LEDGER_BYTES, TALLY_BYTES};
@@ -20,6 +20,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     pub const STATE_BYTES: usize = 1
         + PLAN_BYTES
         + BLINDED_PROGRESS_BYTES
+        + HISTORY_BYTES
         + U * WAITING_BYTES
         + M * (TALLY_BYTES + LEDGER_BYTES);
 
@@ -27,6 +28,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     const fn slot_length(part: Part) -> usize {
         match part {
             Part::Progress => BLINDED_PROGRESS_BYTES,
+            Part::History => HISTORY_BYTES,
             Part::Waiting(_) => WAITING_BYTES,
             Part::Tally(_) => TALLY_BYTES,
             Part::Ledger(_) => LEDGER_BYTES,
@@ -34,10 +36,10 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     }
 
     /// All parts, in the order of the byte form.
-    pub fn parts() -> impl Iterator<Item = Part> {
+    pub(super) fn parts() -> impl Iterator<Item = Part> {
         let waiting = (0..U).map(|slot| Part::Waiting(slot as u16));
         let features = (0..M).flat_map(|j| [Part::Tally(j as u8), Part::Ledger(j as u8)]);
-        core::iter::once(Part::Progress).chain(waiting).chain(features)
+        [Part::Progress, Part::History].into_iter().chain(waiting).chain(features)
     }
 
     /// Writes the whole state; `None` if `out` is shorter than [`Self::STATE_BYTES`].

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::Hex;
 use super::request::Words;
-use crate::plan::Design;
+use crate::plan::DesignName;
 
 /// State of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,10 +80,10 @@ pub enum Claim {
 impl Claim {
     /// The claim for a design.
     #[must_use]
-    pub const fn of(design: Design) -> Self {
+    pub const fn of(design: DesignName) -> Self {
         match design {
-            Design::Interim | Design::Uniform => Self::Pure,
-            Design::Conse | Design::DpConse => Self::Unproven,
+            DesignName::Interim | DesignName::Uniform => Self::Pure,
+            DesignName::Conse | DesignName::DpConse => Self::Unproven,
         }
     }
 }

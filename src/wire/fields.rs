@@ -22,7 +22,7 @@ use super::facts::{
 };
 use super::request::Words;
 use super::unhex;
-use crate::plan::Design;
+use crate::plan::DesignName;
 use crate::terms::Phase;
 
 /// One word of a reply, as `docs/wire.md` describes it.
@@ -115,7 +115,9 @@ fields! {
             "trial": "16 hex digits", "id of the trial, as in `HELLO`";
             "file": "16 hex digits", "digest of its trial file, as in `HELLO`";
         }
-        design: Design { "design": "`interim`, `uniform` or `dp-conse`", "algorithm of the trial"; }
+        design: DesignName {
+            "design": "`interim`, `uniform` or `dp-conse`", "algorithm of the trial";
+        }
         patients: u32 { "n": "number", "planned patients"; }
         assigned: u32 { "assigned": "number", "patients assigned so far"; }
         resolved: u32 {
@@ -224,7 +226,7 @@ values! {
     TrialId: itself, |text| unhex(text).map(Self);
     FileDigest: itself, |text| unhex(text).map(Self);
     ImageHash: itself, |text| unhex(text).map(Self);
-    Design: Self::name, |text| Self::ALL.into_iter().find(|one| one.name().as_bytes() == text);
+    DesignName: Self::name, |text| Self::ALL.into_iter().find(|one| one.name().as_bytes() == text);
     Phase: Self::name, |text| PHASES.into_iter().find(|one| one.name().as_bytes() == text);
     Restart: Self::name, Self::named;
     // A key that is set or not.

@@ -39,6 +39,16 @@ pub(super) const fn is_text(byte: u8) -> bool {
 
 /// Cuts a stream of bytes into lines.
 ///
+/// ```
+/// use equipoise::wire::Framer;
+///
+/// let (mut framer, mut lines) = (Framer::new(), Vec::new());
+/// for byte in *b"HELLO\r\nSTATUS\nASSI" {
+///     lines.extend(framer.push(byte).map(<[u8]>::to_vec));
+/// }
+/// assert_eq!(lines, [&b"HELLO"[..], b"STATUS"], "the third line has not ended");
+/// ```
+///
 /// A line that is too long is handed on as its first 251 characters, the rest up to its LF is
 /// dropped; so [`open`] refuses it, and it has exactly one answer. Whatever was received before,
 /// the line after an LF is read right.

@@ -21,7 +21,7 @@
 //! Replies always carry it. A person typing may leave it out, and begins with `HELLO`: after a
 //! request with a checksum, and after power-up if the last patient was assigned with a tag, the
 //! device takes the sender for a program, and every request must carry a checksum until a `HELLO`
-//! comes without one. Without this rule noise could turn a blank into LF and so cut `ASSIGN 7 2
+//! comes without one. Without this rule noise could make a blank an LF and so cut `ASSIGN 7 2
 //! 1b2c3d4e*..` to a well-formed `ASSIGN 7 2` that nobody sent. The detail of `ERR checksum` says
 //! what was expected.
 //!

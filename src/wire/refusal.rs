@@ -16,7 +16,7 @@ pub enum Word {
     Syntax,
     /// The line is too long.
     Length,
-    /// Not the patient whose turn it is.
+    /// Not the patient who is next.
     Order,
     /// The trial has no such feature.
     Feature,
@@ -114,7 +114,7 @@ pub enum Refusal<'a> {
     /// A line that is not a request ([`Word::Checksum`], [`Word::Length`], [`Word::Syntax`]), or a
     /// plan that cannot be ([`Word::Range`]).
     Line(WireError),
-    /// See [`Word::Order`]; the patient whose turn it is.
+    /// See [`Word::Order`]; the patient who is next.
     Order {
         /// The only number that would be assigned.
         expected: u32,

@@ -236,7 +236,7 @@ fn replies_but_for_kits_are_equal() {
     }
 }
 
-/// Flash work behind every request, with pages turned, depends on no arm: trials with other coins
+/// Flash work behind every request, with pages changed, depends on no arm: trials with other coins
 /// do the same operations.
 #[test]
 fn flash_work_does_not_depend_on_arms() {

@@ -9,7 +9,8 @@ use equipoise::device::health::Repeatable;
 use equipoise::wire::Request;
 use rayon::prelude::*;
 
-type Board<const M: usize, const U: usize, const P: usize> = Desk<Repeatable, Generator, M, U, P>;
+type FullDesk<const M: usize, const U: usize, const P: usize> =
+    Desk<Repeatable, Generator, M, U, P>;
 
 fn number(reply: &str, word: &str) -> usize {
     let (_, rest) = reply.split_once(word).unwrap_or_else(|| panic!("no {word:?} in {reply}"));
@@ -22,7 +23,7 @@ fn carries<const M: usize, const U: usize, const P: usize>(
     pages: usize,
     design: &str,
 ) -> Result<(), usize> {
-    let mut board = Board::<M, U, P>::on(Flash::of(pages), Repeatable::new(3));
+    let mut board = FullDesk::<M, U, P>::on(Flash::of(pages), Repeatable::new(3));
     assert_eq!(board.ask(&Request::Key(KEY).to_string()), "OK");
     let (status, patients) = (board.ask("STATUS"), 1000.max(U as u32 + 300));
     let planned =
@@ -45,7 +46,7 @@ fn carries<const M: usize, const U: usize, const P: usize>(
         assert!(arm.starts_with("ARM "), "{design}, {pages} pages: {patient} {arm}");
         if patient % 301 == 0 {
             board.flash.0.borrow_mut().power_up();
-            board = Board::on(board.flash, Repeatable::new(patient.into()));
+            board = FullDesk::on(board.flash, Repeatable::new(patient.into()));
         }
     }
     assert_eq!(board.order("CLOSE"), "OK", "{design}, {pages} pages");

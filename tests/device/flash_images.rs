@@ -7,7 +7,11 @@ use crate::common::book;
 mod forged;
 
 use book::{Book, Days, Erase, Flash, KEYS, Look, PAGE, PAGES, SMALL, Step, mount};
+use equipoise::device::health::Repeatable;
+use equipoise::device::{Device, DeviceState};
 use equipoise::journal::{Journal, MountError};
+use equipoise::testkit::strict_flash::StrictFlash;
+use equipoise::wire::State;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
@@ -83,8 +87,8 @@ fn changes(word: u32) -> impl Iterator<Item = u32> {
     one.chain(two).chain([0, u32::MAX]).filter(move |changed| *changed != word)
 }
 
-/// No change of up to two bits of a word of the newest page, and no word that turns blank or zero,
-/// silently changes what is read.
+/// No change of up to two bits of a word of the newest page, and no word that becomes blank or
+/// zero, silently changes what is read.
 #[test]
 fn two_bits_never_change_values_silently() {
     for (name, steps) in [
@@ -125,7 +129,7 @@ fn two_bits_never_change_values_silently() {
     }
 }
 
-/// A page that turned blank is reported if the log needs it.
+/// A page that became blank is reported if the log needs it.
 #[test]
 fn a_missing_page_is_reported() {
     let mut reported = 0;
@@ -188,8 +192,20 @@ fn other_formats_are_named_and_untouched() {
 fn a_region_of_the_wrong_size_is_refused() {
     for pages in [0, 7] {
         let Err((error, _)) = mount(Flash::new(pages, 0xff), SMALL) else { panic!("mounted") };
-        assert_eq!(error, MountError::Geometry);
+        assert_eq!(error, MountError::Pages { found: pages as u32, most: 64 });
     }
+}
+
+/// A device on too few pages is in fault, and its program can say why.
+#[test]
+fn a_device_knows_why_its_flash_is_refused() {
+    let flash = |pages| StrictFlash::<2048>::new(pages, 0xff);
+    let mut state = DeviceState::<4, 16>::BLANK;
+    let device = Device::new(&mut state, flash(4), Repeatable::new(1), None);
+    let found = (device.state(), device.mount_error());
+    assert_eq!(found, (State::Fault, Some(MountError::Pages { found: 4, most: 64 })));
+    let device = Device::new(&mut state, flash(24), Repeatable::new(1), None);
+    assert_eq!((device.state(), device.mount_error()), (State::Blank, None));
 }
 
 /// The checksum of a page header, so that nonsense gets past it.

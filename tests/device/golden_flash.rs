@@ -18,7 +18,7 @@ use equipoise::board::in_memory::InMemory;
 use equipoise::device::health::Repeatable;
 use equipoise::testkit::order;
 use equipoise::testkit::strict_flash::StrictFlash;
-use equipoise::trial::STATE_VERSION;
+use equipoise::trial::stored::STATE_VERSION;
 use equipoise::wire::Request;
 
 const PAGES: usize = 64;
@@ -29,19 +29,19 @@ const DESIGNS: [&str; 4] = ["interim", "uniform", "dp-conse", "blinded"];
 /// Bytes of the v1's journal pages.
 const V1_PAGE: usize = 2048;
 
-type Board<const P: usize = PAGE> = InMemory<Flash<P>, Repeatable, 64, 256>;
+type GoldenDevice<const P: usize = PAGE> = InMemory<Flash<P>, Repeatable, 64, 256>;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
-fn board<const P: usize>(flash: &Flash<P>, seed: u64) -> Board<P> {
-    let mut board = Board::asleep(flash.clone(), Repeatable::new(seed), None);
+fn board<const P: usize>(flash: &Flash<P>, seed: u64) -> GoldenDevice<P> {
+    let mut board = GoldenDevice::asleep(flash.clone(), Repeatable::new(seed), None);
     board.power_up();
     board
 }
 
-fn ask<const P: usize>(board: &mut Board<P>, line: &str) -> String {
+fn ask<const P: usize>(board: &mut GoldenDevice<P>, line: &str) -> String {
     let mut sent = Vec::new();
     board.exchange((sealed(line) + "\n").as_bytes(), &mut sent);
     String::from_utf8(sent).unwrap().split('*').next().unwrap().to_string()
@@ -117,7 +117,7 @@ fn other_versions_are_refused_untouched() {
         let mut board = board(&flash, 2);
         let hello = ask(&mut board, "HELLO");
         let (_, stored) =
-            hello.split_once(" foreign ").unwrap_or_else(|| panic!("{design}: {hello}"));
+            hello.split_once(" foreign ").unwrap_or_else(|| panic!("{version}-{design}: {hello}"));
         // By the state's version, or by the journal's format where that is another one too.
         let journal = JOURNALS.iter().filter(|(state, _)| *state == version);
         let mut names = journal.map(|(_, format)| format!("stored=journal-{format}"));

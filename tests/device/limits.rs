@@ -85,7 +85,9 @@ fn by_settling_look(rates: [f64; 2], trials: u64) -> BTreeMap<u32, [f64; 2]> {
 }
 
 /// Features that settle late in spite of a large effect, or early without one, are those with a
-/// misleading start: given the moment, their intervals do not hold 95 %.
+/// misleading start. Given the moment, their intervals hold 85 % at least where there is an effect.
+/// Where there is none, those that settle are just the misled ones, whatever the interval: given
+/// |z| > 1.96 with a third of the weight spent, an interval that holds 95 % in all holds 79 %.
 #[test]
 fn coverage_by_settling_look() {
     for rates in [[0.35, 0.65], [0.5, 0.5]] {
@@ -95,10 +97,11 @@ fn coverage_by_settling_look() {
             println!("| {at} | {:.1} % | {:.1} % |", all / 100.0, 100.0 * good / all);
         }
         let sum = |of: usize| counts.values().map(|pair| pair[of]).sum::<f64>();
-        let covered = |at: u32| counts.get(&at).map_or(1.0, |[all, good]| good / all);
         assert!((sum(1) / sum(0) - 0.95).abs() < 0.01, "{counts:?}");
-        let (seldom, often) = if rates[0] == rates[1] { (2441, 10_000) } else { (3906, 1525) };
-        assert!(covered(seldom) < 0.85 && covered(often) > 0.93, "{counts:?}");
+        let least = counts.values().filter(|[all, _]| all / sum(0) >= 0.03);
+        let least = least.map(|[all, good]| good / all).fold(1.0, f64::min);
+        let expected = if rates[0] == rates[1] { 0.72..0.9 } else { 0.85..0.93 };
+        assert!(expected.contains(&least), "{least}: {counts:?}");
     }
 }
 

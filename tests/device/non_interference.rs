@@ -30,7 +30,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 const FEATURES: u32 = 3;
-const PATIENTS: u32 = 40;
+const PATIENTS: u32 = 300;
+/// Outcomes come this many patients late, so that half is looked at after patient 270 and the close
+/// reads two windows of every feature.
+const DELAY: u32 = 120;
+const LOOK_AFTER: u32 = PATIENTS / 2 + DELAY;
 const SCALE: u32 = 5;
 /// Amounts that the noisy ledger is made to show for t, for every t: in feature 0, in the cells E,
 /// F, G of arm 0.
@@ -53,12 +57,13 @@ struct Patient {
 impl Patient {
     /// The look that reads t's outcome: 0 at half, 1 at the close.
     fn look(self) -> u32 {
-        u32::from(self.resolved_after > PATIENTS / 2)
+        u32::from(self.resolved_after > LOOK_AFTER)
     }
 
-    /// Whether t was assigned after the look at half, by the biased coin of a settled feature.
-    fn biased(self) -> bool {
-        self.number > PATIENTS / 2 + 1
+    /// Whether t waited while half was looked at, so that the close finds the outcome among those
+    /// of the coin before.
+    fn is_late(self) -> bool {
+        self.number < LOOK_AFTER && self.look() == 1
     }
 
     /// Amounts that t's outcome adds to E, F and G.
@@ -112,18 +117,18 @@ impl Script {
         if self.patient == self.t.number { self.t.coin } else { self.word(self.patient, 0) < p }
     }
 
-    /// The look at half reads the fair-coin windows of all features, the close both windows of
-    /// each.
+    /// The look at half reads the now-windows of all features, the close both windows of each, the
+    /// now-window first.
     fn noise(&mut self) -> i64 {
         let at_half = CELLS * FEATURES;
-        let (look, feature, biased) = match self.draws.checked_sub(at_half) {
+        let (look, feature, before) = match self.draws.checked_sub(at_half) {
             None => (0, self.draws / CELLS, false),
             Some(after) => (1, after / (2 * CELLS), after / CELLS % 2 == 1),
         };
         let (arm, cell) = (self.draws as usize / 3 % 2, self.draws as usize % 3);
         let mut noise = i64::from(self.word(0, self.draws + 1) % 41) - 20;
         self.draws += 1;
-        if self.made_up && self.t.look() == look && self.t.biased() == biased {
+        if self.made_up && self.t.look() == look && self.t.is_late() == before {
             noise += if feature == 0 && arm == 0 { SHOWN[cell] } else { 0 };
             if feature == self.t.feature && arm == self.arm {
                 noise -= self.t.amounts()[cell];
@@ -151,10 +156,10 @@ impl Chance for Scripted {
     }
 }
 
-type ScriptedDesk = Desk<Repeatable, Scripted>;
+type ScriptedDesk = Desk<Repeatable, Scripted, 4, 128>;
 
 fn plan() -> String {
-    format!("PLAN features={FEATURES} patients={PATIENTS} epsilon=1 scale={SCALE} close=auto")
+    format!("PLAN features={FEATURES} patients={PATIENTS} epsilon=20 scale={SCALE} close=auto")
 }
 
 /// A device with a trial, and its script.
@@ -197,14 +202,19 @@ fn run(desk: &mut ScriptedDesk, seed: u64, t: Patient) -> Vec<String> {
         }
         seen.push(sent + &work);
     };
-    for patient in 1..=PATIENTS {
+    let outcomes: Vec<u32> = (0..PATIENTS).map(|_| people.next_u32() % (SCALE + 1)).collect();
+    for patient in 1..=PATIENTS + DELAY {
         with(|script| script.patient = patient);
-        let (feature, y) = (people.next_u32() % FEATURES, people.next_u32() % (SCALE + 1));
-        let is_t = patient == t.number;
-        say(format!("ASSIGN {patient} {} {patient:08x}", if is_t { t.feature } else { feature }));
-        say("STATUS".to_string());
-        if !is_t {
-            say(resolve(patient, (y != 3).then_some(y)));
+        let feature = patient % FEATURES;
+        if patient <= PATIENTS {
+            let feature = if patient == t.number { t.feature } else { feature };
+            say(format!("ASSIGN {patient} {feature} {patient:08x}"));
+            say("STATUS".to_string());
+        }
+        if let Some(late) = patient.checked_sub(DELAY).filter(|late| ![0, t.number].contains(late))
+        {
+            let y = outcomes[late as usize - 1];
+            say(resolve(late, (y != 3).then_some(y)));
         }
         if patient == t.resolved_after {
             say(resolve(t.number, t.y));
@@ -216,7 +226,9 @@ fn run(desk: &mut ScriptedDesk, seed: u64, t: Patient) -> Vec<String> {
             say(format!("ASSIGN {patient} 0 12345678"));
             say(format!("ASSIGN {0} {1} {0:08x}", t.number, FEATURES - 1));
         }
-        say("REPORT".to_string());
+        if patient.is_multiple_of(8) || patient.abs_diff(LOOK_AFTER) < 4 {
+            say("REPORT".to_string());
+        }
     }
     say("STATUS".to_string());
     say("REPORT".to_string());
@@ -235,7 +247,7 @@ fn everyone(number: u32, resolved_after: u32) -> impl Iterator<Item = Patient> {
 
 /// All transcripts of all that patient `number` could be, over some seeds, are the same.
 fn same(number: u32, resolved_after: u32) {
-    for seed in 0..4 {
+    for seed in 0..2 {
         let mut first = None;
         for t in everyone(number, resolved_after) {
             let seen = transcript(seed, t, true);
@@ -251,24 +263,25 @@ fn same(number: u32, resolved_after: u32) {
 #[test]
 fn replies_are_equal_in_the_first_half() {
     same(7, 7);
-    same(7, 8);
-    same(13, 19);
+    same(7, 127);
+    same(130, 230);
 }
 
 /// Every byte but t's own arm is the same for every t, in the second half.
 #[test]
 fn replies_are_equal_in_the_second_half() {
-    same(27, 27);
-    same(27, 39);
+    same(280, 280);
+    same(280, 400);
     // The last patient of all.
-    same(40, 40);
+    same(300, 420);
 }
 
-/// An outcome that comes after the look at half is read at the close, in the fair-coin window.
+/// An outcome that comes after the look at half is read at the close, in the before-window.
 #[test]
 fn late_outcomes_change_no_byte() {
-    same(7, 21);
-    same(20, 40);
+    same(7, 275);
+    same(200, 320);
+    same(230, 400);
 }
 
 /// t takes part in a trial, which is erased: what is seen from then on, to the report of the next.
@@ -317,8 +330,9 @@ fn an_erased_trial_leaves_nothing() {
 /// Noise that does not make up for t lets the ledgers differ, and the reports with them.
 #[test]
 fn the_comparison_can_fail() {
-    for number in [7, 27] {
-        let seen: Vec<_> = everyone(number, number).map(|t| transcript(0, t, false)).collect();
+    for (number, resolved_after) in [(7, 127), (200, 320), (280, 400)] {
+        let seen: Vec<_> =
+            everyone(number, resolved_after).map(|t| transcript(0, t, false)).collect();
         assert!(seen.iter().any(|other| *other != seen[0]));
     }
 }

@@ -13,7 +13,7 @@ use crate::common::count;
 use algorithms::Paper;
 use equipoise::chance::{Chance, Fraction, Sampler};
 use equipoise::noise::Laplace;
-use equipoise::plan::{Close, Design, Parameters, Plan, Ratio};
+use equipoise::plan::{Close, DesignName, Parameters, Plan, Ratio};
 use equipoise::terms::Arm;
 use equipoise::terms::Phase;
 use equipoise::trial::Trial;
@@ -142,7 +142,7 @@ impl Pair for Arm {
 }
 
 fn random_plan(
-    design: Design,
+    design: DesignName,
     patients: std::ops::Range<u32>,
     features: u8,
     world: &mut impl Rng,
@@ -169,7 +169,7 @@ fn random_plan(
 }
 
 fn many(
-    design: Design,
+    design: DesignName,
     runs: u64,
     patients: std::ops::Range<u32>,
     features: std::ops::RangeInclusive<u8>,
@@ -186,14 +186,14 @@ fn many(
     seen
 }
 
-fn small_trials_agree(design: Design) -> Seen {
+fn small_trials_agree(design: DesignName) -> Seen {
     let trials = count::trials(4000);
     let seen = many(design, trials, 2..400, 1..=8);
     assert!(u64::from(seen.estimates) * 2 > trials, "{}", seen.estimates);
     seen
 }
 
-fn long_trials_agree(design: Design) {
+fn long_trials_agree(design: DesignName) {
     let trials = count::long_trials(40);
     let seen = many(design, trials, 20_000..60_000, 1..=3);
     let enough = |seen: u32, of_40: u64| u64::from(seen) * 40 >= of_40 * trials;
@@ -211,24 +211,24 @@ fn long_trials_agree(design: Design) {
 /// `conse` is Algorithm 1 in thousands of small trials.
 #[test]
 fn conse_is_algorithm_1_in_small_trials() {
-    small_trials_agree(Design::Conse);
+    small_trials_agree(DesignName::Conse);
 }
 
 /// `dp-conse` is Algorithm 2 in thousands of small trials.
 #[test]
 fn dp_conse_is_algorithm_2_in_small_trials() {
-    let seen = small_trials_agree(Design::DpConse);
+    let seen = small_trials_agree(DesignName::DpConse);
     assert!(seen.empty_trials > 0, "Lap+ never drew an empty trial");
 }
 
 /// `conse` is Algorithm 1 in trials long enough to drop arms.
 #[test]
 fn conse_is_algorithm_1_with_drops() {
-    long_trials_agree(Design::Conse);
+    long_trials_agree(DesignName::Conse);
 }
 
 /// `dp-conse` is Algorithm 2 in trials long enough to drop arms.
 #[test]
 fn dp_conse_is_algorithm_2_with_drops() {
-    long_trials_agree(Design::DpConse);
+    long_trials_agree(DesignName::DpConse);
 }

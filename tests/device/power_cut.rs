@@ -195,7 +195,7 @@ scenarios! {
 
 #[test]
 fn pages_turn_at_any_request() {
-    // More than fit into a page: page turns fall on different requests.
+    // More than fit into a page: page changes fall on different requests.
     survives("pages_turn_at_any_request", 0xff, SMALL, 3, &[Days(1), Assign(1)].repeat(16));
 }
 

@@ -8,11 +8,12 @@ mod rules;
 use equipoise::chance::{Chance, Fraction, Sampler};
 use equipoise::design::schedule;
 use equipoise::noise::Laplace;
-use equipoise::plan::{Design, Plan};
+use equipoise::plan::{DesignName, Plan};
 use equipoise::terms::Arm;
 use equipoise::terms::MAX_PATIENTS;
 use equipoise::terms::Phase;
-use equipoise::trial::{AtOnce, Dirty, Part, Trial, TrialError};
+use equipoise::trial::stored::{Dirty, Part, Stored};
+use equipoise::trial::{AtOnce, Trial, TrialError};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -33,7 +34,7 @@ fn bytes<const M: usize, const U: usize>(trial: &Trial<M, U>) -> Vec<u8> {
 
 /// Whether this part has changed.
 fn names(mut dirty: Dirty, part: Part) -> bool {
-    dirty.any(|changed| changed == part)
+    part == Part::History && dirty.has_history() || dirty.any(|changed| changed == part)
 }
 
 /// Whether it went well is not the question.

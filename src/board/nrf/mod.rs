@@ -34,7 +34,7 @@ use super::display::Matrix;
 use super::flash::Flash;
 use super::memory::TrialMemory;
 use super::serial::{Receiver, Sender};
-use super::{Board, Parts};
+use super::{Board, Peripherals};
 use model::{FEATURES, LED_COLUMNS, LED_MAP, LED_ROWS, WAITING, pac};
 use pac::generic::{Readable, Reg, RegisterSpec, Resettable, Writable};
 
@@ -55,7 +55,7 @@ impl Board for Microbit {
 
 /// Sets up the board; `None` if that was already done.
 #[must_use]
-pub fn take() -> Option<Parts<Microbit, FEATURES, WAITING>> {
+pub fn take() -> Option<Peripherals<Microbit, FEATURES, WAITING>> {
     let chip = pac::Peripherals::take()?;
     let clock = clock::Timer::start(&chip.CLOCK, chip.TIMER0);
     let restart = faults::reasons(&chip.POWER).cause();
@@ -68,7 +68,7 @@ pub fn take() -> Option<Parts<Microbit, FEATURES, WAITING>> {
         cortex_m::peripheral::NVIC::unmask(pac::Interrupt::RNG);
         cortex_m::peripheral::NVIC::unmask(model::UART_INTERRUPT);
     }
-    Some(Parts {
+    Some(Peripherals {
         clock,
         sender,
         receiver,

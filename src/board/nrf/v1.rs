@@ -9,7 +9,7 @@ pub const FLASH_PAGE: usize = 1024;
 /// Bytes of a journal page. Two pages of flash: the journal has 64 pages at most, and with pages of
 /// 1 KB it would last only 7.7 million patients with graded outcomes.
 pub const JOURNAL_PAGE: usize = 2 * FLASH_PAGE;
-/// The erase of a journal page takes at most 44.6 ms, the computation of a page turn 16 ms.
+/// The erase of a journal page takes at most 44.6 ms, the computation of a page change 16 ms.
 pub const ERASE_MICROSECONDS: u32 = 64_000;
 /// A write takes at most 46.3 microseconds; composing, summing and reading back a word about 200.
 pub const WORD_MICROSECONDS: u32 = 300;

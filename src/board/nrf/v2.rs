@@ -7,7 +7,7 @@ pub use nrf52833_pac as pac;
 pub const FLASH_PAGE: usize = 4096;
 /// Bytes of a journal page.
 pub const JOURNAL_PAGE: usize = FLASH_PAGE;
-/// An erase takes at most 87.5 ms, the computation of a page turn 14 ms.
+/// An erase takes at most 87.5 ms, the computation of a page change 14 ms.
 pub const ERASE_MICROSECONDS: u32 = 105_000;
 /// A write takes at most 42.5 microseconds; composing, summing and reading back a word about 50.
 pub const WORD_MICROSECONDS: u32 = 110;

@@ -1,6 +1,6 @@
 //! The watchdog. It cannot be stopped once started. It pauses while a debugger holds the processor.
 //!
-//! The longest turn of the main loop is an `ERASE` that erases all 64 pages of the v2's journal: 8
+//! The longest pass of the main loop is an `ERASE` that erases all 64 pages of the v2's journal: 8
 //! seconds until its reply. A boot that repairs a journal after a power cut erases as many, in 5.6
 //! seconds. On the v1, whose pages erase in a quarter of the time, both take under 3 seconds, but a
 //! boot with 64 features takes 4.4 seconds without repairs: noise for every feature, and the hash

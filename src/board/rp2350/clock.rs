@@ -87,7 +87,7 @@ impl Timer {
     fn wait(&mut self, moment: u32) {
         // SAFETY: any count is an alarm.
         self.0.alarm0().write(|w| unsafe { w.alarm0().bits(moment) });
-        // An alarm that is set too late goes off after a whole turn of the count.
+        // An alarm that is set too late goes off after a whole cycle of the count.
         if !passed(moment) {
             asm::wfi();
         }
@@ -101,7 +101,7 @@ impl Timer {
     }
 }
 
-/// Whether a moment is now, or was in the last half turn of the count.
+/// Whether a moment is now, or was in the last half cycle of the count.
 fn passed(moment: u32) -> bool {
     let ahead = moment.wrapping_sub(now());
     ahead == 0 || ahead > u32::MAX / 2

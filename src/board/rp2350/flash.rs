@@ -14,7 +14,7 @@ use crate::board::image;
 use crate::board::memory::{self, WORD};
 use crate::wire::ImageHash;
 
-/// An erase takes at most 400 ms, the computation of a page turn less than 10 ms.
+/// An erase takes at most 400 ms, the computation of a page change less than 10 ms.
 pub const ERASE_MICROSECONDS: u32 = 420_000;
 /// A write takes at most 86 microseconds (50 for a byte, 12 for each further); commands, composing,
 /// summing and reading back a word less than 50.

@@ -29,7 +29,7 @@ use super::display::Lamp;
 use super::flash::Flash;
 use super::memory::TrialMemory;
 use super::serial::{Receiver, Sender};
-use super::{Board, Parts};
+use super::{Board, Peripherals};
 use core::cell::UnsafeCell;
 use rp235x_pac as pac;
 
@@ -78,7 +78,7 @@ core::arch::global_asm!(
 
 /// Sets up the board; `None` if that was already done.
 #[must_use]
-pub fn take() -> Option<Parts<Pico2, FEATURES, WAITING>> {
+pub fn take() -> Option<Peripherals<Pico2, FEATURES, WAITING>> {
     let chip = pac::Peripherals::take()?;
     move_vectors();
     clock::start_crystal(&chip.XOSC, &chip.CLOCKS);
@@ -95,7 +95,7 @@ pub fn take() -> Option<Parts<Pico2, FEATURES, WAITING>> {
         cortex_m::peripheral::NVIC::unmask(clock::ALARM);
         cortex_m::peripheral::NVIC::unmask(pac::Interrupt::UART0_IRQ);
     }
-    Some(Parts {
+    Some(Peripherals {
         clock,
         sender,
         receiver,

@@ -1,7 +1,7 @@
 //! The watchdog, and resets by software, which it carries out. It pauses while a debugger holds the
 //! processor.
 //!
-//! The longest turn of the main loop is an `ERASE` that erases all 32 pages of the journal: 14
+//! The longest pass of the main loop is an `ERASE` that erases all 32 pages of the journal: 14
 //! seconds until its reply. A boot that repairs a journal after a power cut erases as many.
 
 use super::{clock, pac};

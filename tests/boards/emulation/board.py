@@ -25,7 +25,7 @@ import sys
 from cortex import PIN, SOFTWARE, PowerCut
 
 
-class Board:
+class EmulatedBoard:
     def __init__(self, chip, elf, seed):
         sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", chip))
         self.chip = importlib.import_module("chip").Chip(elf, seed)
@@ -81,10 +81,7 @@ class Board:
         return {}
 
     def start(self, limit):
-        # Start-up code clears this word, which holds anything when power comes on.
-        self.chip.store_word("STAMP_READY", 0)
-        self.chip.run(limit, lambda: self.chip.load_word("STAMP_READY") != 0)
-        return {"ready": self.chip.load_word("STAMP_READY") != 0}
+        return {"ready": self.chip.start(limit)}
 
     def word(self, symbol):
         return {"word": self.chip.load_word(symbol)}
@@ -102,7 +99,7 @@ class Board:
 
 
 def main():
-    board = Board(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    board = EmulatedBoard(sys.argv[1], sys.argv[2], int(sys.argv[3]))
     for request in sys.stdin:
         request = json.loads(request)
         try:

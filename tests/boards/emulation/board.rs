@@ -39,7 +39,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 /// A board with power.
-pub struct Board {
+pub struct EmulatedBoard {
     chip: &'static Chip,
     process: Child,
     input: ChildStdin,
@@ -50,7 +50,7 @@ pub struct Board {
 #[derive(Debug)]
 pub struct Cut;
 
-impl Board {
+impl EmulatedBoard {
     /// Switches on a board whose journal has never been written. `seed` is for its noise and its
     /// torn flash.
     pub fn boot(chip: &'static Chip, firmware: Firmware, seed: u32) -> Self {
@@ -226,7 +226,7 @@ pub struct State {
     pub violations: Vec<String>,
 }
 
-impl Bedside for Board {
+impl Bedside for EmulatedBoard {
     fn ask(&mut self, line: &str) -> String {
         self.send(format!("{line}\n").as_bytes(), 0);
         self.line()
@@ -237,7 +237,7 @@ impl Bedside for Board {
     }
 }
 
-impl Drop for Board {
+impl Drop for EmulatedBoard {
     fn drop(&mut self) {
         let violations =
             if std::thread::panicking() { Vec::new() } else { self.state().violations };

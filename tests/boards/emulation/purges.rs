@@ -2,7 +2,7 @@
 //! part, page by page.
 
 use super::Chip;
-use super::board::{Board, Cut, Firmware};
+use super::board::{Cut, EmulatedBoard, Firmware};
 use super::scenarios::PLAN;
 use crate::qemu::bedside::{Bedside, Dice, KEY, sealed, unsealed};
 use crate::qemu::known::Known;
@@ -10,7 +10,7 @@ use equipoise::testkit::order;
 
 /// Starts a board whose power has failed. If `cut`, it fails again in the flash operation so many
 /// from here, if there is one. Whether it did.
-fn start_again(board: &mut Board, operation: u32, cut: bool) -> bool {
+fn start_again(board: &mut EmulatedBoard, operation: u32, cut: bool) -> bool {
     board.power_up();
     if !cut {
         board.start();
@@ -29,7 +29,7 @@ fn start_again(board: &mut Board, operation: u32, cut: bool) -> bool {
 /// The power fails in the first start, and in every other start after that: the board ends up blank
 /// and takes a trial.
 pub fn first_start_cuts(chip: &'static Chip, cuts: u32) {
-    let mut board = Board::boot(chip, Firmware::Release, 15);
+    let mut board = EmulatedBoard::boot(chip, Firmware::Release, 15);
     let operations = board.state().operations as u32;
     let (mut dice, mut in_recovery) = (Dice(23), 0);
     for number in 0..cuts {
@@ -50,7 +50,7 @@ pub fn first_start_cuts(chip: &'static Chip, cuts: u32) {
 /// The power fails in `ERASE`, and in every other start after that: the trial is there as it was,
 /// or gone.
 pub fn erase_cuts(chip: &'static Chip, cuts: u32) {
-    let mut board = Board::boot(chip, Firmware::Release, 16);
+    let mut board = EmulatedBoard::boot(chip, Firmware::Release, 16);
     board.begin(PLAN);
     let before = board.state().operations;
     board.as_custodian("ERASE");

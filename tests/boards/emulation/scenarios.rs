@@ -1,7 +1,7 @@
 //! Scenarios that every emulated board must pass.
 
 use super::Chip;
-use super::board::{Board, Cut, Firmware, State};
+use super::board::{Cut, EmulatedBoard, Firmware, State};
 use crate::qemu::bedside::{Bedside, Dice, KEY, hex, sealed, tag, unsealed};
 use crate::qemu::known::Known;
 use equipoise::device::auth::CustodianKey;
@@ -17,7 +17,7 @@ const PATIENCE: u64 = 2_500_000;
 
 /// Takes the report and requires that its MAC is the one of these rows, this trial and this plan
 /// under the key.
-fn check_report(board: &mut Board, plan: &str) {
+fn check_report(board: &mut EmulatedBoard, plan: &str) {
     let lines = board.report();
     let parse = |line: &str| sealed(line).into_bytes();
     let (end, rows) = lines.split_last().unwrap();
@@ -41,11 +41,11 @@ fn check_report(board: &mut Board, plan: &str) {
 /// erase. `shows_blank` and `shows_arm` look at the LEDs.
 pub fn whole_trial(
     chip: &'static Chip,
-    shows_blank: impl Fn(&mut Board),
-    shows_arm: impl Fn(&mut Board, u8),
+    shows_blank: impl Fn(&mut EmulatedBoard),
+    shows_arm: impl Fn(&mut EmulatedBoard, u8),
 ) {
     for design in ["interim", "dp-conse"] {
-        let mut board = Board::boot(chip, Firmware::Release, 1);
+        let mut board = EmulatedBoard::boot(chip, Firmware::Release, 1);
         board.expect_hello("blank", "restart=power");
         board.expect_image(&Firmware::Release.path(chip));
         shows_blank(&mut board);
@@ -77,8 +77,8 @@ pub fn whole_trial(
 }
 
 /// Flash full of noise is a fault, and nobody is assigned. The board afterwards.
-pub fn noise_on_flash(chip: &'static Chip) -> Board {
-    let mut board = Board::boot(chip, Firmware::Release, 2);
+pub fn noise_on_flash(chip: &'static Chip) -> EmulatedBoard {
+    let mut board = EmulatedBoard::boot(chip, Firmware::Release, 2);
     let mut dice = Dice(3);
     board.store_journal(|| dice.roll(256) as u8);
     board.power_up();
@@ -91,7 +91,7 @@ pub fn noise_on_flash(chip: &'static Chip) -> Board {
 /// A source of noise that is dead or stuck at power-up: only `HELLO` and `STATUS` are answered. One
 /// that dies later: nobody more is assigned.
 pub fn dead_noise_source(chip: &'static Chip) {
-    let mut board = Board::boot(chip, Firmware::Release, 3);
+    let mut board = EmulatedBoard::boot(chip, Firmware::Release, 3);
     board.begin("features=2 patients=200 epsilon=1");
     board.assign(1, 0);
     let mut assigned = 1;
@@ -124,10 +124,10 @@ pub fn dead_noise_source(chip: &'static Chip) {
 /// flash, whose pages are good for so many erases, is worn so little that the journal lasts for 10
 /// million patients; afterwards a power cut loses nothing.
 pub fn turnarounds(chip: &'static Chip, patients: u32, endurance: u64) {
-    let mut board = Board::boot(chip, Firmware::Release, 4);
+    let mut board = EmulatedBoard::boot(chip, Firmware::Release, 4);
     board.begin(&format!("features=8 patients={patients} epsilon=1"));
     let mut dice = Dice(5);
-    let mut ask = |board: &mut Board, request: String| {
+    let mut ask = |board: &mut EmulatedBoard, request: String| {
         // Short turnarounds as often as long ones.
         let most = [50, 1_000, 20_000, 100_000, 500_000][dice.roll(5) as usize];
         board.send(format!("{}\n", sealed(&request)).as_bytes(), dice.roll(most).into());
@@ -157,7 +157,7 @@ pub fn turnarounds(chip: &'static Chip, patients: u32, endurance: u64) {
 /// always the same and whose features, outcomes and losses depend on `seed`. A reply that waited
 /// for a look takes longer than `look`.
 fn reply_times(chip: &'static Chip, plan: &str, seed: u32, look: f64) -> Vec<f64> {
-    let mut board = Board::boot(chip, Firmware::Release, seed);
+    let mut board = EmulatedBoard::boot(chip, Firmware::Release, seed);
     board.begin(plan);
     let mut dice = Dice(seed);
     let mut times = Vec::new();
@@ -215,7 +215,7 @@ pub fn reply_slots(chip: &'static Chip, erase: f64, look: f64) {
 fn time_behind_look(chip: &'static Chip, plan: &str, seed: u32, after: u64) -> f64 {
     /// The patient who finds the look due: the first of the second half of 40.
     const LOOK: u32 = 21;
-    let mut board = Board::boot(chip, Firmware::Release, seed);
+    let mut board = EmulatedBoard::boot(chip, Firmware::Release, seed);
     board.begin(plan);
     let mut dice = Dice(seed);
     let mut ask = |request: String, after| {
@@ -252,7 +252,7 @@ pub fn slot_behind_look(chip: &'static Chip, drawing: f64) {
 }
 
 /// Asks until the power fails.
-fn ask_until_cut(board: &mut Board, known: &mut Known) {
+fn ask_until_cut(board: &mut EmulatedBoard, known: &mut Known) {
     loop {
         board.send(format!("{}\n", sealed(&known.next())).as_bytes(), 0);
         match board.try_line(2_000_000) {
@@ -265,7 +265,7 @@ fn ask_until_cut(board: &mut Board, known: &mut Known) {
 /// The power fails inside writes, inside erases and inside the recovery that follows, with torn
 /// words and pages and RAM full of anything: nothing that was answered is lost.
 pub fn power_cuts(chip: &'static Chip, cuts: u32) {
-    let mut board = Board::boot(chip, Firmware::Release, 8);
+    let mut board = EmulatedBoard::boot(chip, Firmware::Release, 8);
     board.begin(PLAN);
     let mut dice = Dice(19);
     let mut known = Known::default();
@@ -305,7 +305,7 @@ pub fn power_cuts(chip: &'static Chip, cuts: u32) {
 
 /// The journal goes round its whole region, a page a power-up, and nothing is lost.
 pub fn round_the_region(chip: &'static Chip, power_ups: u32) {
-    let mut board = Board::boot(chip, Firmware::Release, 13);
+    let mut board = EmulatedBoard::boot(chip, Firmware::Release, 13);
     board.begin(PLAN);
     let mut known = Known::default();
     for _ in 0..power_ups {
@@ -324,8 +324,8 @@ pub fn round_the_region(chip: &'static Chip, power_ups: u32) {
 }
 
 /// A board with a trial, nine requests old.
-pub fn begun(chip: &'static Chip, firmware: Firmware, seed: u32) -> (Board, Known) {
-    let mut board = Board::boot(chip, firmware, seed);
+pub fn begun(chip: &'static Chip, firmware: Firmware, seed: u32) -> (EmulatedBoard, Known) {
+    let mut board = EmulatedBoard::boot(chip, firmware, seed);
     board.begin(PLAN);
     let mut known = Known::default();
     for _ in 0..9 {
@@ -336,7 +336,7 @@ pub fn begun(chip: &'static Chip, firmware: Firmware, seed: u32) -> (Board, Know
 }
 
 /// The board has restarted for this cause and knows what it knew.
-pub fn restarted(board: &mut Board, known: &Known, cause: &str) {
+pub fn restarted(board: &mut EmulatedBoard, known: &Known, cause: &str) {
     board.expect_hello("running", &format!("restart={cause}"));
     known.check(board);
 }

@@ -1,7 +1,7 @@
 //! Blinded trials at the speed of the wire: kits, LEDs, and reply times.
 
 use super::CHIP;
-use crate::emulation::board::{Board, Firmware};
+use crate::emulation::board::{EmulatedBoard, Firmware};
 use crate::nrf52833::trials::{leds, lit};
 use crate::qemu::bedside::{Bedside, KEY, sealed, tag};
 use equipoise::board::display;
@@ -22,7 +22,7 @@ fn arms(kits: &[u32]) -> Vec<Arm> {
 /// both arms.
 #[test]
 fn blinded_trial_with_leds() {
-    let mut board = Board::boot(&CHIP, Firmware::Release, 21);
+    let mut board = EmulatedBoard::boot(&CHIP, Firmware::Release, 21);
     board.begin(PLAN);
     let mut kits = Vec::new();
     for k in 1..=16 {
@@ -47,7 +47,7 @@ fn blinded_trial_with_leds() {
 /// Reply times of a blinded trial, with time to prepare kits and without, and its arms. The times
 /// of requests are always the same.
 fn reply_times(seed: u32) -> (Vec<f64>, Vec<Arm>) {
-    let mut board = Board::boot(&CHIP, Firmware::Release, seed);
+    let mut board = EmulatedBoard::boot(&CHIP, Firmware::Release, seed);
     board.begin(PLAN);
     let (mut times, mut kits) = (Vec::new(), Vec::new());
     for k in 1..=12 {

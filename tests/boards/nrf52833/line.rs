@@ -2,7 +2,7 @@
 //! UART loses some.
 
 use super::CHIP;
-use crate::emulation::board::{Board, Firmware};
+use crate::emulation::board::{EmulatedBoard, Firmware};
 use crate::qemu::bedside::{Bedside, Dice, unsealed};
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ const ROUNDS: u32 = 100;
 #[test]
 fn overrun_never_makes_another_request() {
     for overwrite in [false, true] {
-        let mut board = Board::boot(&CHIP, Firmware::Release, 6);
+        let mut board = EmulatedBoard::boot(&CHIP, Firmware::Release, 6);
         board.begin("features=4 patients=4000 epsilon=1");
         board.set("overwrite", overwrite);
         board.ask("HELLO");
@@ -69,7 +69,7 @@ fn overrun_never_makes_another_request() {
 }
 
 /// Patients without an outcome, asked without a checksum.
-fn status(board: &mut Board) -> u32 {
+fn status(board: &mut EmulatedBoard) -> u32 {
     let status = unsealed(&board.ask("STATUS"));
     let word = status.split(' ').find_map(|word| word.strip_prefix("waiting="));
     word.unwrap_or_else(|| panic!("{status}")).parse().unwrap()

@@ -1,7 +1,7 @@
 //! Whole trials at the speed of the wire, with the image that ships.
 
 use super::CHIP;
-use crate::emulation::board::{Board, Firmware};
+use crate::emulation::board::{EmulatedBoard, Firmware};
 use crate::emulation::scenarios;
 use crate::qemu::bedside::{Bedside, sealed};
 use equipoise::board::display;
@@ -12,7 +12,7 @@ pub fn leds(picture: u32) -> Vec<u64> {
 }
 
 /// LEDs lit in the next `time` microseconds.
-pub fn lit(board: &mut Board, time: u64) -> Vec<u64> {
+pub fn lit(board: &mut EmulatedBoard, time: u64) -> Vec<u64> {
     board.state();
     board.run(time);
     let mut lit = board.state().lit;
@@ -74,7 +74,7 @@ fn reply_behind_a_look_keeps_its_slot() {
 #[test]
 fn waiting_4096_survive_power_cuts() {
     const WAITING: u32 = 4096;
-    let mut board = Board::boot(&CHIP, Firmware::Release, 12);
+    let mut board = EmulatedBoard::boot(&CHIP, Firmware::Release, 12);
     board.begin("features=8 patients=10000 epsilon=1");
     for k in 1..=WAITING {
         board.assign(k, k % 8);

@@ -88,8 +88,8 @@ fn a_ready_kit_costs_little() {
 #[test]
 fn back_to_back_waits_for_one_kit() {
     const KITS: u32 = 500;
-    /// Less than what a page turn takes, in instructions.
-    const PAGE_TURN: u32 = 900_000;
+    /// Less than what a page change takes, in instructions.
+    const PAGE_CHANGE: u32 = 900_000;
     let mut given = Given::nothing(KEY, FileDigest::NONE, KITS);
     let mut board = Emulator::boot(Firmware::Release);
     board.begin(&format!("features=64 patients=400 epsilon=1 kits={KITS}"));
@@ -113,11 +113,11 @@ fn back_to_back_waits_for_one_kit() {
             before = given.arm(kit);
         }
     }
-    // A page turn adds its fixed time to a reply, at a public count of patients.
+    // A page change adds its fixed time to a reply, at a public count of patients.
     let least = *times.iter().flatten().min().unwrap();
-    times.iter_mut().for_each(|times| times.retain(|time| *time < least + PAGE_TURN));
+    times.iter_mut().for_each(|times| times.retain(|time| *time < least + PAGE_CHANGE));
     let all: Vec<u32> = times.concat();
-    assert!(all.len() >= 22, "more than two page turns: {times:?}");
+    assert!(all.len() >= 22, "more than two page changes: {times:?}");
     let most = *all.iter().max().unwrap();
     println!("| `ASSIGN`, blinded, back to back: until the reply | {most} | | | |");
     println!("| the same, first after power-up | {both} | | | |");

@@ -93,11 +93,11 @@ impl Emulator {
         Self::boot_with(firmware, None, &[])
     }
 
-    /// Boots the build that logs.
-    pub fn boot_logging() -> Self {
+    /// Boots the build that logs, on the journal another one left if there is one.
+    pub fn boot_logging(journal: Option<&[u8]>) -> Self {
         Self::boot_with(
             Firmware::Logging,
-            None,
+            journal,
             &["-semihosting-config", "enable=on,target=native"],
         )
     }

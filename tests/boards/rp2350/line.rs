@@ -1,14 +1,14 @@
 //! A terminal that does not wait for its reply, and a line that loses or breaks bytes.
 
 use super::CHIP;
-use crate::emulation::board::{Board, Firmware};
+use crate::emulation::board::{EmulatedBoard, Firmware};
 use crate::qemu::bedside::{Bedside, Dice, unsealed};
 
 /// Bytes that come while the flash is busy are received: the code runs from RAM, and interrupts
 /// are on.
 #[test]
 fn nothing_is_lost_while_flash_is_busy() {
-    let mut board = Board::boot(&CHIP, Firmware::Release, 6);
+    let mut board = EmulatedBoard::boot(&CHIP, Firmware::Release, 6);
     board.begin("features=4 patients=4000 epsilon=1");
     // From a line without a checksum on, none is expected.
     board.ask("HELLO");
@@ -33,7 +33,7 @@ fn nothing_is_lost_while_flash_is_busy() {
 #[test]
 fn damage_never_makes_another_request() {
     for knob in ["lose", "break_bytes"] {
-        let mut board = Board::boot(&CHIP, Firmware::Release, 7);
+        let mut board = EmulatedBoard::boot(&CHIP, Firmware::Release, 7);
         board.begin("features=4 patients=4000 epsilon=1");
         for patient in 1..=60 {
             board.assign(patient, 0);

@@ -1,12 +1,12 @@
 //! Whole trials at the speed of the wire, with the image that ships.
 
 use super::CHIP;
-use crate::emulation::board::{Board, Firmware};
+use crate::emulation::board::{EmulatedBoard, Firmware};
 use crate::emulation::scenarios;
 use crate::qemu::bedside::{Bedside, sealed};
 
 /// Changes of the LED in the next so many microseconds, and its level at the end.
-fn led(board: &mut Board, time: u64) -> (usize, u64) {
+fn led(board: &mut EmulatedBoard, time: u64) -> (usize, u64) {
     board.state();
     board.run(time);
     let lit = board.state().lit;
@@ -45,7 +45,7 @@ fn dead_noise_source_assigns_nobody() {
 /// The chip's own tests of its noise fail now and then on a good source: it is asked again.
 #[test]
 fn failed_noise_is_collected_again() {
-    let mut board = Board::boot(&CHIP, Firmware::Release, 5);
+    let mut board = EmulatedBoard::boot(&CHIP, Firmware::Release, 5);
     board.set("noise_failures", 2);
     board.power_up();
     board.start();
@@ -83,7 +83,7 @@ fn reply_behind_a_look_keeps_its_slot() {
 #[test]
 fn waiting_1024_survive_a_power_cut() {
     const WAITING: u32 = 1024;
-    let mut board = Board::boot(&CHIP, Firmware::Release, 12);
+    let mut board = EmulatedBoard::boot(&CHIP, Firmware::Release, 12);
     board.begin("features=64 patients=10000 epsilon=1");
     for k in 1..=WAITING {
         board.assign(k, k % 64);

@@ -86,18 +86,17 @@ fn geometry<const PAGE: usize>(pages: usize, parts: &Wide) -> Result<(), MountEr
 #[test]
 fn geometry_has_limits() {
     let two = Wide::new(2, 4, 0);
-    let refused = Err(MountError::Geometry);
-    assert_eq!(geometry::<512>(16, &two), refused);
-    assert_eq!(geometry::<1024>(7, &two), refused);
+    let pages = |found, most| Err(MountError::Pages { found, most });
+    assert_eq!(geometry::<1024>(7, &two), pages(7, 64));
     assert_eq!(geometry::<1024>(8, &two), Ok(()));
     assert_eq!(geometry::<1024>(64, &two), Ok(()));
-    assert_eq!(geometry::<1024>(65, &two), refused);
+    assert_eq!(geometry::<1024>(65, &two), pages(65, 64));
     assert_eq!(geometry::<8192>(32, &two), Ok(()));
-    assert_eq!(geometry::<8192>(33, &two), refused);
-    assert_eq!(geometry::<16_384>(8, &two), refused);
-    assert_eq!(geometry::<1024>(64, &Wide::new(0, 4, 0)), refused);
+    assert_eq!(geometry::<8192>(33, &two), pages(33, 32));
+    assert_eq!(geometry::<1024>(64, &Wide::new(0, 4, 0)), Err(MountError::Keys(0)));
     assert_eq!(geometry::<1024>(64, &Wide::new(512, 4, MAX_KEYS - 512)), Ok(()));
-    assert_eq!(geometry::<1024>(64, &Wide::new(512, 4, MAX_KEYS - 511)), refused);
+    let many = Err(MountError::Keys(MAX_KEYS + 1));
+    assert_eq!(geometry::<1024>(64, &Wide::new(512, 4, MAX_KEYS - 511)), many);
 }
 
 /// A journal of as many parts as there may be is known as one.
@@ -155,7 +154,8 @@ fn messages_differ() {
         Error::Full.to_string(),
         Error::Room.to_string(),
         Error::Broken.to_string(),
-        MountError::Geometry.to_string(),
+        MountError::Pages { found: 4, most: 64 }.to_string(),
+        MountError::Keys(0).to_string(),
         MountError::Foreign.to_string(),
         MountError::OtherFormat(7).to_string(),
         MountError::Damaged.to_string(),
@@ -165,5 +165,5 @@ fn messages_differ() {
     let different: std::collections::HashSet<_> = messages.iter().collect();
     assert_eq!(different.len(), messages.len());
     assert!(messages.iter().all(|message| message.len() > 10), "{messages:?}");
-    assert!(messages[1].contains("31") && messages[8].contains('7') && messages[10].contains("19"));
+    assert!(messages[1].contains("31") && messages[9].contains('7') && messages[11].contains("19"));
 }

@@ -8,7 +8,7 @@ use embedded_io::{Read, ReadReady, Write};
 use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
 use equipoise::board::inbox::Inbox;
 use equipoise::board::main_loop::TICK_MICROSECONDS;
-use equipoise::board::{Board, Clock, Parts, Screen, Watchdog, main_loop};
+use equipoise::board::{Board, Clock, Peripherals, Screen, Watchdog, main_loop};
 use equipoise::device::DeviceState;
 use equipoise::device::health::Repeatable;
 use equipoise::journal::JournalFlash;
@@ -164,9 +164,9 @@ impl World {
 
 /// A part of the chip.
 #[derive(Clone)]
-struct Part(Rc<RefCell<World>>);
+struct Peripheral(Rc<RefCell<World>>);
 
-impl Clock for Part {
+impl Clock for Peripheral {
     const PER_MICROSECOND: u32 = MICROSECOND as u32;
 
     fn now(&mut self) -> u32 {
@@ -188,11 +188,11 @@ impl Clock for Part {
     }
 }
 
-impl embedded_io::ErrorType for Part {
+impl embedded_io::ErrorType for Peripheral {
     type Error = Infallible;
 }
 
-impl Write for Part {
+impl Write for Peripheral {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
         bytes.iter().for_each(|byte| self.0.borrow_mut().send(*byte));
         Ok(bytes.len())
@@ -203,24 +203,24 @@ impl Write for Part {
     }
 }
 
-impl ReadReady for Part {
+impl ReadReady for Peripheral {
     fn read_ready(&mut self) -> Result<bool, Infallible> {
         Ok(self.0.borrow().queue.ready())
     }
 }
 
-impl Read for Part {
+impl Read for Peripheral {
     fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Infallible> {
         let byte = self.0.borrow_mut().queue.dequeue();
         Ok(bytes.iter_mut().zip(byte).map(|(place, byte)| *place = byte).count())
     }
 }
 
-impl Screen for Part {
+impl Screen for Peripheral {
     fn show(&mut self, _: u32) {}
 }
 
-impl Watchdog for Part {
+impl Watchdog for Peripheral {
     const SECONDS: u32 = 16;
 
     fn feed(&mut self) {}
@@ -229,7 +229,7 @@ impl Watchdog for Part {
 /// The flash and its time.
 struct Flash {
     cells: StrictFlash<PAGE>,
-    chip: Part,
+    chip: Peripheral,
 }
 
 impl ErrorType for Flash {
@@ -277,21 +277,21 @@ impl JournalFlash for Flash {}
 struct V1;
 
 impl Board for V1 {
-    type Clock = Part;
-    type Sender = Part;
-    type Receiver = Part;
+    type Clock = Peripheral;
+    type Sender = Peripheral;
+    type Receiver = Peripheral;
     type Entropy = Repeatable;
     type Flash = Flash;
-    type Screen = Part;
-    type Watchdog = Part;
+    type Screen = Peripheral;
+    type Watchdog = Peripheral;
     const ERASE_MICROSECONDS: u32 = ERASE_MICROSECONDS;
     const WORD_MICROSECONDS: u32 = WORD_MICROSECONDS;
 }
 
 pub fn run(terminal: (Receiver<Lines>, Sender<Seen>)) -> ! {
-    let chip = Part(Rc::new(RefCell::new(World::new(terminal))));
+    let chip = Peripheral(Rc::new(RefCell::new(World::new(terminal))));
     let cells = StrictFlash::new(PAGES, 0xFF);
-    main_loop::run::<V1, FEATURES, WAITING>(Parts {
+    main_loop::run::<V1, FEATURES, WAITING>(Peripherals {
         clock: chip.clone(),
         sender: chip.clone(),
         receiver: chip.clone(),

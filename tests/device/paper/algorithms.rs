@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use equipoise::plan::{Design, Plan};
+use equipoise::plan::{DesignName, Plan};
 
 use crate::paper::Draw;
 
@@ -31,11 +31,11 @@ impl Paper {
     pub fn new(plan: &Plan) -> Self {
         let m = usize::from(plan.features());
         Self {
-            private: plan.design() == Design::DpConse,
+            private: plan.design() == DesignName::DpConse,
             n: f64::from(plan.patients()),
             half: plan.patients() / 2,
             alpha: plan.alpha().to_f64(),
-            eps: if plan.design() == Design::DpConse { plan.epsilon().to_f64() } else { 1.0 },
+            eps: if plan.design() == DesignName::DpConse { plan.epsilon().to_f64() } else { 1.0 },
             y_max: f64::from(plan.scale()),
             // Line 2.
             alive: vec![[true; 2]; m],

@@ -41,7 +41,7 @@ fn values<P: Parts>(parts: &P) -> Vec<Vec<u8>> {
 }
 
 /// A board whose power is cut.
-struct Board<const PAGE: usize, B> {
+struct CutBoard<const PAGE: usize, B> {
     flash: StrictFlash<PAGE>,
     /// The parts before they are read from flash.
     blank: B,
@@ -52,7 +52,7 @@ struct Board<const PAGE: usize, B> {
     tally: Tally,
 }
 
-impl<const PAGE: usize, P: Parts, B: Fn() -> Box<P> + Sync> Board<PAGE, B> {
+impl<const PAGE: usize, P: Parts, B: Fn() -> Box<P> + Sync> CutBoard<PAGE, B> {
     /// A board before its first start.
     fn new(flash: StrictFlash<PAGE>, blank: B) -> Self {
         let allowed = vec![values(&*blank())];
@@ -159,7 +159,7 @@ fn three_pages() -> Box<Wide> {
 #[test]
 fn cut_first_start_of_three_pages_ends_blank() {
     for blank in [0xff, 0x00] {
-        let board = Board::new(StrictFlash::<1024>::new(10, blank), three_pages);
+        let board = CutBoard::new(StrictFlash::<1024>::new(10, blank), three_pages);
         board.survive(|cut| tears(cut).collect(), 149, 5);
         board.tally.print(&format!("cut_first_start_of_three_pages_ends_blank, {blank:02x}"));
     }
@@ -172,7 +172,7 @@ fn cut_first_start_with_dead_page_ends_blank() {
         for dead in [Dead::Zero, Dead::One] {
             let mut fresh = StrictFlash::<1024>::new(10, 0xff);
             fresh.kill(slot * 1024 + word * 4, 4, dead);
-            let mut board = Board::new(fresh, three_pages);
+            let mut board = CutBoard::new(fresh, three_pages);
             board.sick = true;
             board.survive(one_way, 97, 23);
             board.tally.print(&format!("first start, word {word} of page {slot} {dead:?}"));
@@ -185,7 +185,7 @@ fn cut_first_start_with_dead_page_ends_blank() {
 fn cut_first_start_over_a_strange_page_ends_blank() {
     let mut bytes = vec![0xff; 10 * 1024];
     bytes[6 * 1024..7 * 1024].fill(0x5a);
-    let board = Board::new(StrictFlash::<1024>::from_bytes(&bytes), three_pages);
+    let board = CutBoard::new(StrictFlash::<1024>::from_bytes(&bytes), three_pages);
     board.survive(one_way, 97, 23);
     board.tally.print("cut_first_start_over_a_strange_page_ends_blank");
 }
@@ -222,7 +222,7 @@ fn ruined_pages_are_no_first_start() {
 #[test]
 fn cut_first_start_of_large_device_ends_blank() {
     let fresh = StrictFlash::<PAGE>::new(PAGES, 0xff);
-    let board = Board::new(fresh, || Box::new(Large::BLANK));
+    let board = CutBoard::new(fresh, || Box::new(Large::BLANK));
     board.survive(|cut| [vec![Tear::All], one_way(cut)].concat(), 401, 47);
     board.tally.print("cut_first_start_of_large_device_ends_blank");
 }
@@ -260,7 +260,7 @@ fn cut_erase_of_large_device_ends_whole() {
     let (erased, answered) = erase(u64::MAX / 2, Tear::None);
     assert!(answered);
     let operations = erased.operations() - flash.operations();
-    let mut board = Board::new(flash.clone(), || Box::new(Large::BLANK));
+    let mut board = CutBoard::new(flash.clone(), || Box::new(Large::BLANK));
     board.allowed = vec![stored(flash.clone()), stored(erased)];
     assert_ne!(board.allowed[0], board.allowed[1]);
     let step = if every_cut() { 1 } else { 3 };

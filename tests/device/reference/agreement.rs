@@ -52,7 +52,7 @@ impl Pair {
         let chance = || Sampler::seed_from_u64(seed | 1 << 40);
         Self {
             shipping: Trial::new(plan).unwrap(),
-            plain: Transcription::new(&plan, plan.design() == Design::Interim),
+            plain: Transcription::new(&plan, plan.design() == DesignName::Interim),
             chances: [chance(), chance()],
             seed,
         }
@@ -99,17 +99,18 @@ impl Pair {
         for (j, plain) in self.plain.features.iter().enumerate() {
             let ledger = self.shipping.ledger(j as u8).unwrap();
             assert_eq!(ledger.cells, plain.ledger, "seed {seed}, feature {j}");
-            assert_eq!(ledger.last, plain.previous, "seed {seed}, feature {j}");
-            assert_eq!(
-                ledger.leading.map(|arm| arm.index()),
-                plain.settled.map(|s| s.leading),
-                "seed {seed}"
-            );
-            let share = plain.settled.map_or(Fraction::HALF, |settled| settled.share);
+            if !self.plain.closed {
+                let last = self.shipping.last_count(j as u8);
+                assert_eq!(last, Some(plain.previous), "seed {seed}, feature {j}");
+            }
+            let (coins, settled) = (ledger.coins.count_ones() as usize, ledger.settled);
+            assert_eq!((coins, settled), (plain.coin, plain.settled), "seed {seed}, feature {j}");
+            let (share, before) = (ledger.coin.0, u32::from(ledger.before));
             assert!(
-                ledger.share.0.abs_diff(share.0) <= 1,
-                "seed {seed}: share {:?}, not {share:?}",
-                ledger.share
+                share.abs_diff(plain.share) <= 1 && before.abs_diff(plain.share_before) <= 1,
+                "seed {seed}: share {share} before {before}, not {} {}",
+                plain.share,
+                plain.share_before
             );
             near("P", ledger.p, plain.p);
             near("Q", ledger.q, plain.q);
@@ -128,11 +129,14 @@ impl Pair {
     }
 }
 
-/// Features that settled before half, at half, and estimates: what the random trials exercise.
+/// Features that settled before half and in all, before-windows read and forgotten, and estimates:
+/// what the random trials exercise.
 #[derive(Clone, Copy, Debug, Default)]
 struct Exercised {
     early: u32,
     settled: u32,
+    late: u32,
+    forgotten: u32,
     estimates: u32,
 }
 
@@ -162,8 +166,7 @@ fn compare_one(seed: u64) -> Exercised {
                 if share() < 0.5 { f64::from(u8::from(share() < rate)) } else { rate * share() };
             (y * f64::from(scale)).round() as u16
         });
-        let settled =
-            |pair: &Pair| pair.plain.features.iter().filter(|f| f.settled.is_some()).count() as u32;
+        let settled = |pair: &Pair| pair.plain.features.iter().filter(|f| f.settled).count() as u32;
         let before = settled(&pair);
         pair.resolve(patient, y);
         let now = settled(&pair) - before;
@@ -178,6 +181,7 @@ fn compare_one(seed: u64) -> Exercised {
         }
     }
     pair.close();
+    (exercised.late, exercised.forgotten) = (pair.plain.late, pair.plain.forgotten);
     exercised.estimates =
         (0..trial.rates.len()).filter(|j| pair.plain.estimate(*j).is_some()).count() as u32;
     exercised
@@ -192,6 +196,8 @@ fn shipping_code_agrees_with_transcription() {
         (0..trials).into_par_iter().map(compare_one).reduce(Exercised::default, |a, b| Exercised {
             early: a.early + b.early,
             settled: a.settled + b.settled,
+            late: a.late + b.late,
+            forgotten: a.forgotten + b.forgotten,
             estimates: a.estimates + b.estimates,
         });
     println!("{sum:?}");
@@ -200,4 +206,5 @@ fn shipping_code_agrees_with_transcription() {
         enough(sum.early, 500) && enough(sum.settled, 5000) && enough(sum.estimates, 10_000),
         "{sum:?}"
     );
+    assert!(enough(sum.late, 200) && enough(sum.forgotten, 200), "{sum:?}");
 }

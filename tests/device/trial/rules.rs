@@ -230,7 +230,7 @@ fn every_part_that_changed_is_named() {
         let mut trial = Small::new(text).unwrap();
         trial.take_dirty();
         let encoded = |trial: &Small, part| {
-            let mut out = [0; equipoise::trial::MAX_PART_BYTES];
+            let mut out = [0; equipoise::trial::stored::MAX_PART_BYTES];
             let length = trial.encode_part(part, &mut out);
             assert_eq!(length, trial.length(part));
             out[..length].to_vec()
@@ -325,7 +325,7 @@ fn resolved_patient_gets_no_replacement() {
         assert_eq!(trial.replace(k, Arm::One, 7), Err(NoKit::Resolved), "patient {k}");
     }
     assert_eq!(trial.replaced(), 2);
-    assert!(trial.dirty().is_empty());
+    assert!(trial.take_dirty().is_empty());
 }
 
 /// Every error message says what happened.
@@ -356,7 +356,7 @@ fn new_trial_is_dirty_throughout() {
         features.chain((0..16).map(Part::Waiting)).chain([Part::Progress]).collect();
     assert_eq!(dirty.len(), all.len());
     assert!(all.iter().all(|part| dirty.contains(part)), "{dirty:?}");
-    assert!(trial.dirty().is_empty());
+    assert!(trial.take_dirty().is_empty());
     assert!(trial.ledger(1).is_some() && trial.ledger(2).is_none(), "the plan has two features");
 }
 
@@ -364,7 +364,7 @@ fn new_trial_is_dirty_throughout() {
 #[test]
 fn noise_is_drawn_ahead_for_looks_alone() {
     for (design, features) in [("conse", 0), ("dp-conse", 0), ("interim", 3), ("uniform", 3)] {
-        let text = format!("design={design} features=3 patients=30 epsilon=1");
+        let text = format!("design={design} features=3 patients=300 epsilon=1");
         let mut trial = Small::new(plan(&text)).unwrap();
         let mut chance = Generator::seed_from_u64(1);
         let drawn = (0..10).take_while(|_| trial.draw_ahead(&mut chance)).count();
@@ -378,18 +378,18 @@ fn arms_are_shown_by_their_numbers() {
 }
 
 /// A state that is taken back has the noise that was drawn ahead: before half in the windows of the
-/// fair coin, after it in those of the coin that a settled feature throws.
+/// first coin, after it in those of the coin that a settled feature throws.
 #[test]
 fn noise_drawn_ahead_is_kept() {
-    for patients in [5, 40] {
+    for patients in [5, 80] {
         let mut chance = Generator::seed_from_u64(3);
-        let mut trial = Small::new(plan("features=2 patients=60 epsilon=8")).unwrap();
+        let mut trial = Small::new(plan("features=2 patients=120 epsilon=8")).unwrap();
         for patient in 1..=patients {
             let arm = trial.assign((patient % 2) as u8, None, &mut chance).unwrap();
             trial.outcome(patient, arm.index() as u16, &mut chance).unwrap();
         }
         trial.look(&mut chance);
-        assert_eq!(trial.ledger(0).unwrap().leading.is_some(), patients > 30);
+        assert_eq!(trial.ledger(0).unwrap().settled, patients > 60);
         assert!((0..99).any(|_| !trial.draw_ahead(&mut chance)), "there is always more to draw");
         let mut read = Small::decode(&bytes(&trial)).unwrap();
         assert!(!read.draw_ahead(&mut chance), "after {patients} patients");

@@ -1,6 +1,7 @@
 //! Formulas of the text, in its order.
 
-use super::{Feature, Kind, Look, Settled, Transcription};
+use super::{Feature, Kind, Look, Transcription};
+use equipoise::plan::Plan;
 
 impl Transcription {
     /// N_a.
@@ -20,7 +21,8 @@ impl Transcription {
 
     /// mu_a.
     pub(super) fn mean(&self, cells: &[i64; 3]) -> f64 {
-        ((self.sum(cells) + 1.0) / (self.count(cells).max(0.0) + 2.0)).clamp(0.02, 0.98)
+        let n = self.count(cells).max(0.0) + 2.0;
+        ((self.sum(cells) + 1.0) / n).clamp(1.0 / n, 1.0 - 1.0 / n)
     }
 
     /// s2_a.
@@ -42,65 +44,78 @@ impl Transcription {
         (self.count(&feature.ledger[0]) + self.count(&feature.ledger[1])).max(4.0)
     }
 
-    /// The probability of each arm by the coin of a feature.
-    pub(super) fn coin_of(settled: Option<Settled>) -> [f64; 2] {
-        let Some(Settled { leading, share }) = settled else { return [0.5; 2] };
-        let pi = f64::from(share.0) / 2f64.powi(32);
-        if leading == 1 { [pi, 1.0 - pi] } else { [1.0 - pi, pi] }
+    /// The probability of each arm by the present coin of a feature.
+    pub(super) fn now_shares(feature: &Feature) -> [f64; 2] {
+        let one = f64::from(feature.share) / 2f64.powi(32);
+        [1.0 - one, one]
     }
 
-    /// Whether a feature takes part in a look.
-    pub(super) fn takes_part(&self, feature: &Feature, look: Look) -> bool {
-        match look.kind {
-            Kind::Close => return true,
-            Kind::Half => return feature.settled.is_none(),
-            Kind::BeforeHalf if feature.settled.is_some() => return false,
-            Kind::BeforeHalf | Kind::Report => {}
-        }
-        let (c, before) = (f64::from(look.at), f64::from(feature.previous));
-        let expected = if feature.previous == 0 {
-            c / self.m
+    /// The same by the coin before.
+    pub(super) fn before_shares(feature: &Feature) -> [f64; 2] {
+        let one = f64::from(feature.share_before) / 2f64.powi(16);
+        [1.0 - one, one]
+    }
+
+    /// Patients resolved between c' and c who are expected of the present coin, and of the coin
+    /// before.
+    pub(super) fn patients_of(&self, feature: &Feature, c: u32) -> (f64, f64) {
+        let late = (f64::from(feature.began.min(c)) - f64::from(feature.previous)).max(0.0);
+        (f64::from(c) - f64::from(feature.previous) - late, late)
+    }
+
+    /// Outcomes of a feature expected for each patient, before the look.
+    fn each(&self, feature: &Feature) -> f64 {
+        if feature.previous == 0 {
+            1.0 / self.m
         } else {
-            self.seen(feature) * (c - before) / before
-        };
-        Self::coin_of(feature.settled).iter().all(|p| p * expected >= 5.0 + (2.0 * self.v).sqrt())
+            self.seen(feature) / f64::from(feature.previous)
+        }
     }
 
-    /// c+: the next look of a feature after the one at `c`.
-    pub(super) fn next_look(&self, feature: &Feature, c: u32) -> f64 {
-        let next =
-            self.schedule.iter().find(|look| look.at > c && self.takes_part(feature, **look));
-        next.map_or(self.n, |look| f64::from(look.at))
+    fn worth_reading(&self, forecast: f64, [zero, one]: [f64; 2]) -> bool {
+        forecast * zero.min(one) >= 12.0 + (2.0 * self.v).sqrt()
     }
 
-    /// Fixes end and weight of the window that a feature opens at `c`.
-    pub(super) fn open_window(&self, feature: &mut Feature, c: u32) {
-        feature.next = self.next_look(feature, c);
-        feature.weight = self.next_weight(feature, c);
+    /// Whether a look reads the now-window and the before-window of a feature.
+    pub(super) fn reads(&self, feature: &Feature, look: Look) -> [bool; 2] {
+        let (fresh, late) = self.patients_of(feature, look.at);
+        let each = self.each(feature);
+        let now = self.worth_reading(each * fresh, Self::now_shares(feature));
+        let before = self.worth_reading(each * late, Self::before_shares(feature));
+        match look.kind {
+            Kind::BeforeHalf | Kind::Half if feature.settled || !now => [false, false],
+            Kind::BeforeHalf | Kind::Half => [true, before],
+            Kind::Report => [now, before],
+            Kind::Close => [true, before],
+        }
     }
 
-    pub(super) fn next_weight(&self, feature: &Feature, c: u32) -> f64 {
-        let next = feature.next;
-        let count = f64::from(c);
+    /// W of a look in which a feature takes part, from its state before the look.
+    pub(super) fn weight(&self, feature: &Feature, look: Look) -> f64 {
+        let (c, before) = (f64::from(look.at), f64::from(feature.previous));
         if !self.adaptive {
-            return (next - count) / self.n;
+            return (c - before) / self.n;
         }
         let left = 1.0 - feature.spent;
-        if feature.settled.is_some() {
-            return left * (next - count) / (self.n - count);
-        }
-        let all = self.all(feature, c);
-        let u = all * (next - count) / self.n;
-        let h = self.information(u / 2.0, u / 2.0);
-        let r = all * (self.n - next) / self.n;
+        let each = self.each(feature);
+        let all = each * self.n;
+        let h = if look.kind == Kind::Close && c < self.n {
+            let x = all * (c - before) / (2.0 * self.n);
+            self.information(x, x)
+        } else if feature.settled || c > self.half {
+            return left * (c - before) / (self.n - before);
+        } else {
+            let (fresh, late) = self.patients_of(feature, look.at);
+            let part = |patients: f64, [zero, one]: [f64; 2]| {
+                self.information(zero * each * patients, one * each * patients)
+            };
+            let reads_before = self.worth_reading(each * late, Self::before_shares(feature));
+            let late = if reads_before { part(late, Self::before_shares(feature)) } else { 0.0 };
+            part(fresh, Self::now_shares(feature)) + late
+        };
+        let r = all * (self.n - c) / self.n;
         let t = self.target(all).min(r / 2.0);
-        let rest = self.information(t, r - t);
-        left * h / (h + rest)
-    }
-
-    /// The patients a feature is expected to have in the whole trial.
-    pub(super) fn all(&self, feature: &Feature, c: u32) -> f64 {
-        if c == 0 { self.n / self.m } else { self.seen(feature) * self.n / f64::from(c) }
+        left * h / (h + self.information(t, r - t))
     }
 
     /// inf(x, y).
@@ -116,20 +131,22 @@ impl Transcription {
     pub(super) fn target(&self, all: f64) -> f64 {
         let least = (libm::log(self.n) / self.epsilon).ceil();
         let wish = (libm::pow(all * self.half / self.n, 1.0 - self.alpha) + 2f64.powi(-20)).floor();
-        least.max(wish) / 2.0
+        let t = least.max(wish) / 2.0;
+        t / 2.0 + (t * t / 4.0 + 4.0 * self.v * t).sqrt()
     }
 }
 
 /// The looks of a trial in ascending order, the close included.
-pub(super) fn schedule(n: u32, half: u32, m: u32, reports: u32, adaptive: bool) -> Vec<Look> {
+pub(super) fn schedule(plan: &Plan, v: f64, adaptive: bool) -> Vec<Look> {
+    let (n, half, reports) = (plan.patients(), plan.half(), u32::from(plan.reports()));
     let mut looks = Vec::new();
     if adaptive {
-        looks.push(Look { at: half, kind: Kind::Half });
-        let mut at = half * 5 / 8;
-        while at >= 80 * m {
-            looks.insert(0, Look { at, kind: Kind::BeforeHalf });
-            at = at * 5 / 8;
+        let mut at = (f64::from(plan.features()) * (40.0 + 6.0 * v)).ceil();
+        while 1.5 * at < f64::from(half) {
+            looks.push(Look { at: at as u32, kind: Kind::BeforeHalf });
+            at *= 2.0;
         }
+        looks.push(Look { at: half, kind: Kind::Half });
     }
     for i in 1..=reports {
         looks.push(Look { at: half + (n - half) * i / (reports + 1), kind: Kind::Report });
@@ -137,15 +154,4 @@ pub(super) fn schedule(n: u32, half: u32, m: u32, reports: u32, adaptive: bool) 
     looks.push(Look { at: n, kind: Kind::Close });
     looks.dedup_by_key(|look| look.at);
     looks
-}
-
-/// The x for which a normal variable is below x with probability `p`, by bisection.
-pub(super) fn normal_quantile(p: f64) -> f64 {
-    let below = |x: f64| 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2);
-    let (mut low, mut high) = (-40.0, 40.0);
-    for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if below(middle) < p { low = middle } else { high = middle }
-    }
-    0.5 * (low + high)
 }

@@ -6,45 +6,29 @@
 //! arm, share, weight, estimate and standard error must agree.
 //!
 //! # Order of draws
-//! A look draws noise for the features that take part, in ascending order (at an early close first
-//! for those that would have taken part in the next planned look); for a feature the fair-coin
-//! window first, then (settled features only) the biased-coin window; for a window arm 0,
-//! then arm 1, cells E, F (where kept), G. All noise of a look is drawn before anything is decided.
-//! A tie at settling then throws `coin()` at its feature's turn; true: arm 1 leads. Every patient
-//! takes one `biased_coin`: of probability 1/2 in an unsettled feature, true for arm 1; of
-//! probability `share` in a settled one, true for the trailing arm.
+//! A look draws noise for the windows that it reads, features in ascending order (at an early close
+//! first for the windows that the next planned look would have read); for a feature the now-window
+//! first, then the before-window; for a window arm 0, then arm 1, cells E, F (where kept), G. All
+//! noise of a look is drawn before anything is decided. A draw for a window that an early close
+//! then does not read is thrown away. Every patient takes one `biased_coin`: true for arm 1.
 //!
 //! # Readings
 //! Where the text leaves a choice, this is the one made:
 //! 1. The count of a look is the count of resolved patients. Looks with the same count are one
 //!    look, and the look at half goes before a report. The look at `CLOSE` happens by itself at
 //!    count n.
-//! 2. `N` of a feature is max(4, N_0 + N_1) of its ledger wherever it is used, also where a
-//!    window's expected size is computed.
-//! 3. A settled feature is left out at half: it has nothing to decide there, and its window began
-//!    with the whole remaining weight. "Nobody is left out at half" is about small windows.
-//! 4. c+ is the next look in which the feature takes part. It is known when the window begins,
-//!    because taking part depends on the ledger alone.
-//! 5. The coin's probabilities are share/2^32 with the share as it is stored: floor(pi 2^32), at
-//!    most 2^31.
-//! 6. At a look of a settled feature both windows join the ledger first; then D and V of each are
-//!    computed with this ledger and the same w.
-//! 7. "Noisy N_a of at least 5 + sqrt(2v) on average" means (N_0 + N_1)/2 of the window.
-//! 8. V_L takes s2 from the ledger alone. L is the number of looks in which the feature took part,
-//!    this one included.
-//! 9. m_a is computed as one division (E + F/2)/max(E + F + G, u Y), so a tie is exact.
-//! 10. floor((all half/n)^(1-alpha)) adds 2^-20 before rounding down, so that rounding errors do
-//!     not make 99 of 100.
-//! 11. "Share of the patients left" is (c+ - c)/(n - c), in resolved patients.
-//! 12. `uniform`: a feature is left out of a report by the same rule of size; a window's weight is
-//!     (c - c')/n, c' being the feature's previous look.
-//! 13. An early close before half settles nobody: an unsettled feature enters its fair-coin window.
-//! 14. A feature has an estimate if Q > 0.
-//! 15. d_a is (window A_a/Y - m N_a)/n_a with m = (mu_0 + mu_1)/2 of the ledger, not A_a/(Y n_a).
-//!     Both give the same D where each n_a is the window's own N_a. Where a window holds far fewer
-//!     outcomes than expected the text's D is wrong by up to a whole mean, this one by part of the
-//!     effect.
-//! 16. v comes from the stated rate, without cancellation: 1 - q = -expm1(-rate).
+//! 2. `N` of a feature is max(4, N_0 + N_1) of its ledger wherever it is used.
+//! 3. A share is a multiple of 2^-32: the trailing arm gets floor(pi 2^32), at least 1. The
+//!    before-coin's share of arm 1 is rounded to a multiple of 2^-16.
+//! 4. `spent` is rounded to a 32-bit float after every look.
+//! 5. floor((all half/n)^(1-alpha)) adds 2^-20 before rounding down, so that rounding errors do
+//!    not make 99 of 100.
+//! 6. A mean is kept 1/(max(N_a, 0) + 2) away from 0 and 1.
+//! 7. A close at the count of the feature's last look has W = 0: only the ledger grows.
+//! 8. `uniform`: a feature is left out of a report by the same rule of size; a window's weight is
+//!    (c - c')/n.
+//! 9. A feature has an estimate if Q > 0.
+//! 10. v comes from the stated rate, without cancellation: 1 - q = -expm1(-rate).
 
 mod formulas;
 
@@ -52,7 +36,7 @@ use equipoise::chance::{Chance, Fraction};
 use equipoise::noise::{Laplace, Rate};
 use equipoise::plan::Plan;
 
-use formulas::{normal_quantile, schedule};
+use formulas::schedule;
 
 /// E, F, G of both arms.
 pub type Cells = [[i64; 3]; 2];
@@ -73,34 +57,41 @@ struct Look {
     kind: Kind,
 }
 
-/// The biased coin of a settled feature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settled {
-    pub leading: usize,
-    /// Probability of the trailing arm.
-    pub share: Fraction,
-}
-
 /// The state of one feature.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Feature {
-    /// Raw cells of patients assigned by the fair coin.
-    fair: Cells,
-    /// Raw cells of patients assigned by the biased coin.
-    biased: Cells,
+    /// Raw cells of patients by the parity of the number of their coin.
+    windows: [Cells; 2],
     pub ledger: Cells,
-    /// Looks in which it took part.
-    pub looks: u32,
-    /// c': the count of the last of them.
+    /// c': the count of the last look in which it took part.
     pub previous: u32,
-    /// c+: the count of the next of them.
-    next: f64,
-    pub settled: Option<Settled>,
-    /// W of the window that is open.
-    pub weight: f64,
+    /// The number of its present coin, and a1: patients assigned when that began.
+    pub coin: usize,
+    began: u32,
+    /// The present coin's probability of arm 1, in units of 2^-32.
+    pub share: u32,
+    /// The same of the coin before, in units of 2^-16.
+    pub share_before: u32,
+    pub settled: bool,
     pub p: f64,
     pub q: f64,
     pub spent: f64,
+}
+
+impl Feature {
+    const NEW: Self = Self {
+        windows: [[[0; 3]; 2]; 2],
+        ledger: [[0; 3]; 2],
+        previous: 0,
+        coin: 0,
+        began: 0,
+        share: 1 << 31,
+        share_before: 1 << 15,
+        settled: false,
+        p: 0.0,
+        q: 0.0,
+        spent: 0.0,
+    };
 }
 
 /// Effect and standard error.
@@ -115,7 +106,8 @@ pub struct Estimate {
 struct Waiting {
     feature: usize,
     arm: usize,
-    biased: bool,
+    /// The number of the coin that gave it.
+    coin: usize,
 }
 
 /// One trial.
@@ -129,8 +121,7 @@ pub struct Transcription {
     unit: i64,
     alpha: f64,
     epsilon: f64,
-    /// |z| that settles a feature.
-    quantile: f64,
+    beta: f64,
     law: Laplace,
     /// One cell's noise variance over (uY)^2.
     v: f64,
@@ -139,6 +130,9 @@ pub struct Transcription {
     waiting: Vec<Option<Waiting>>,
     pub resolved: u32,
     pub closed: bool,
+    /// Before-windows that were read, and that were forgotten with outcomes in them.
+    pub late: u32,
+    pub forgotten: u32,
     /// A fault for tests: weights are chosen after their window was seen.
     pub peeks: bool,
 }
@@ -156,7 +150,8 @@ impl Transcription {
         .unwrap();
         let r = epsilon.to_f64() / (2 * unit * scale) as f64;
         let one_minus_q = -libm::expm1(-r);
-        let mut trial = Self {
+        let v = 2.0 * libm::exp(-r) / (one_minus_q * one_minus_q) / ((unit * scale) as f64).powi(2);
+        Self {
             adaptive,
             m: f64::from(plan.features()),
             n: f64::from(n),
@@ -165,40 +160,26 @@ impl Transcription {
             unit,
             alpha: plan.alpha().to_f64(),
             epsilon: epsilon.to_f64(),
-            quantile: normal_quantile(1.0 - plan.beta().to_f64() / 2.0),
+            beta: plan.beta().to_f64(),
             law: Laplace::new(rate),
-            v: 2.0 * libm::exp(-r) / (one_minus_q * one_minus_q) / ((unit * scale) as f64).powi(2),
-            schedule: schedule(
-                n,
-                half,
-                u32::from(plan.features()),
-                u32::from(plan.reports()),
-                adaptive,
-            ),
-            features: vec![Feature::default(); usize::from(plan.features())],
+            v,
+            schedule: schedule(plan, v, adaptive),
+            features: vec![Feature::NEW; usize::from(plan.features())],
             waiting: Vec::new(),
             resolved: 0,
             closed: false,
+            late: 0,
+            forgotten: 0,
             peeks: false,
-        };
-        for j in 0..trial.features.len() {
-            let mut feature = trial.features[j].clone();
-            trial.open_window(&mut feature, 0);
-            trial.features[j] = feature;
         }
-        trial
     }
 
     /// The arm of the next patient.
     pub fn assign(&mut self, feature: usize, chance: &mut impl Chance) -> usize {
         assert!(!self.closed && self.waiting.len() < self.n as usize);
-        let settled = self.features[feature].settled;
-        let arm = match settled {
-            None => usize::from(chance.biased_coin(Fraction::HALF)),
-            Some(Settled { leading, share }) if chance.biased_coin(share) => 1 - leading,
-            Some(Settled { leading, .. }) => leading,
-        };
-        self.waiting.push(Some(Waiting { feature, arm, biased: settled.is_some() }));
+        let Feature { share, coin, .. } = self.features[feature];
+        let arm = usize::from(chance.biased_coin(Fraction(share)));
+        self.waiting.push(Some(Waiting { feature, arm, coin }));
         arm
     }
 
@@ -216,16 +197,16 @@ impl Transcription {
         if self.closed {
             return;
         }
-        let Some(Waiting { feature, arm, biased }) = self.waiting[patient - 1].take() else {
-            return;
-        };
+        let Some(Waiting { feature, arm, coin }) = self.waiting[patient - 1].take() else { return };
         if let Some(y) = y {
             let (u, scale) = (self.unit, self.scale);
             let f = u * y * (scale - y) / scale;
             let feature = &mut self.features[feature];
-            let window = if biased { &mut feature.biased } else { &mut feature.fair };
-            for (cell, part) in window[arm].iter_mut().zip([u * y - f, 2 * f, u * (scale - y) - f])
-            {
+            for (cell, part) in feature.windows[coin % 2][arm].iter_mut().zip([
+                u * y - f,
+                2 * f,
+                u * (scale - y) - f,
+            ]) {
                 *cell += part;
             }
         }
@@ -256,80 +237,94 @@ impl Transcription {
 
     fn look(&mut self, look: Look, chance: &mut impl Chance) {
         let c = look.at;
-        let mut taking_part: Vec<usize> = (0..self.features.len())
-            .filter(|j| self.takes_part(&self.features[*j], look))
-            .collect();
         // A planned look at the count of the close has been done.
         let from = c + u32::from(look.kind == Kind::Close);
-        if let Some(next) = self.schedule.iter().find(|next| next.at >= from).copied() {
-            taking_part.sort_by_key(|j| !self.takes_part(&self.features[*j], next));
-        }
-        let mut windows: Vec<_> = taking_part
-            .iter()
-            .map(|j| {
-                let fair = core::mem::take(&mut self.features[*j].fair);
-                let fair = self.with_noise(fair, chance);
-                let biased = self.features[*j].settled.is_some().then(|| {
-                    let biased = core::mem::take(&mut self.features[*j].biased);
-                    self.with_noise(biased, chance)
-                });
-                (*j, fair, biased)
-            })
-            .collect();
-        windows.sort_by_key(|(j, ..)| *j);
-        for (j, fair, biased) in windows {
-            let mut feature = self.features[j].clone();
-            feature.looks += 1;
-            for window in [Some(fair), biased].into_iter().flatten() {
-                for (to, cell) in feature.ledger.iter_mut().flatten().zip(window.iter().flatten()) {
-                    *to += cell;
-                }
+        let next = self.schedule.iter().find(|next| next.at >= from).copied().unwrap_or(look);
+        let noise = self.draw(next, look, chance);
+        for (j, noise) in noise.into_iter().enumerate() {
+            let [now, before] = self.reads(&self.features[j], look);
+            if !now && !before {
+                continue;
             }
-            self.enter(&mut feature, look, fair, biased);
+            let mut feature = self.features[j].clone();
+            let take = |feature: &mut Feature, coin: usize, noise: Option<Cells>| {
+                let mut window = core::mem::take(&mut feature.windows[coin % 2]);
+                let noise = noise.unwrap();
+                add(&mut window, &noise);
+                window
+            };
+            let [noise_now, noise_before] = noise;
+            let coin = feature.coin;
+            let now = now.then(|| take(&mut feature, coin, noise_now));
+            let before = before.then(|| take(&mut feature, coin + 1, noise_before));
+            self.late += u32::from(before.is_some());
+            let known = feature.clone();
+            for window in [now, before].into_iter().flatten() {
+                add(&mut feature.ledger, &window);
+            }
+            self.enter(&mut feature, &known, look, now, before);
             feature.previous = c;
-            if look.kind != Kind::Close {
-                if self.adaptive && feature.settled.is_none() {
-                    feature.settled = self.settle(&feature, look, chance);
-                }
-                self.open_window(&mut feature, c);
+            if matches!(look.kind, Kind::BeforeHalf | Kind::Half) {
+                self.change_coin(&mut feature, look);
+                // The new coin's window was that of the coin before the last: forgotten if unread.
+                let forgotten = core::mem::take(&mut feature.windows[feature.coin % 2]);
+                self.forgotten += u32::from(forgotten != Cells::default());
             }
             self.features[j] = feature;
         }
         self.closed = look.kind == Kind::Close;
     }
 
-    fn with_noise(&self, mut window: Cells, chance: &mut impl Chance) -> Cells {
-        for (index, cell) in window.iter_mut().flatten().enumerate() {
-            if self.scale >= 2 || index % 3 != 1 {
-                *cell += chance.discrete_laplace(&self.law);
+    /// Noise of the windows (now, before) of every feature that the next planned look reads, and
+    /// then of those that only this look reads.
+    fn draw(&self, next: Look, look: Look, chance: &mut impl Chance) -> Vec<[Option<Cells>; 2]> {
+        let mut noise = vec![[None; 2]; self.features.len()];
+        for look in [next, look] {
+            for (feature, noise) in self.features.iter().zip(&mut noise) {
+                for (reads, noise) in self.reads(feature, look).into_iter().zip(noise) {
+                    if reads && noise.is_none() {
+                        *noise = Some(self.noise(chance));
+                    }
+                }
             }
         }
-        window
+        noise
     }
 
-    /// Enters the windows of a feature into its estimate.
-    fn enter(&self, feature: &mut Feature, look: Look, fair: Cells, biased: Option<Cells>) {
-        let (c, before) = (f64::from(look.at), f64::from(feature.previous));
-        if look.at == feature.previous {
+    fn noise(&self, chance: &mut impl Chance) -> Cells {
+        let mut cells = Cells::default();
+        for (index, cell) in cells.iter_mut().flatten().enumerate() {
+            if self.scale >= 2 || index % 3 != 1 {
+                *cell = chance.discrete_laplace(&self.law);
+            }
+        }
+        cells
+    }
+
+    /// Enters windows of a feature into its estimate; `known` is the feature before the look.
+    fn enter(
+        &self,
+        feature: &mut Feature,
+        known: &Feature,
+        look: Look,
+        now: Option<Cells>,
+        before: Option<Cells>,
+    ) {
+        if look.at == known.previous {
             return;
         }
-        let mut weight = feature.weight;
-        if look.kind == Kind::Close {
-            weight *= (c - before) / (feature.next - before);
-        }
-        let w = self.seen(feature) * (c - before) / c;
-        let entries = match biased {
-            None => vec![self.compare(feature, &fair, [0.5; 2].map(|p| p * w))],
-            Some(biased) => {
-                let coin = Self::coin_of(feature.settled);
-                let mut entries = vec![self.compare(feature, &biased, coin.map(|p| p * w))];
-                let average = (self.count(&fair[0]) + self.count(&fair[1])) / 2.0;
-                if average >= 5.0 + (2.0 * self.v).sqrt() {
-                    entries.push(self.compare(feature, &fair, [0.5; 2].map(|p| p * w)));
-                }
-                entries
+        let mut weight = self.weight(known, look);
+        let each = self.seen(feature) / f64::from(look.at);
+        let (fresh, late) = self.patients_of(known, look.at);
+        let mut entries = Vec::new();
+        for (window, patients, share) in
+            [(now, fresh, Self::now_shares(known)), (before, late, Self::before_shares(known))]
+        {
+            if let Some(window) = window {
+                let expected = share.map(|share| share * each * patients);
+                entries.push(self.compare(feature, &window, expected));
             }
-        };
+        }
         if self.peeks && look.kind != Kind::Close {
             let striking = entries.iter().any(|(d, v)| d.abs() > 1.5 * v.sqrt());
             weight = if striking { 0.9 * (1.0 - feature.spent) } else { 0.1 * weight };
@@ -340,48 +335,64 @@ impl Transcription {
             feature.p += k * d;
             feature.q += k;
         }
-        feature.spent += weight;
+        feature.spent = f64::from((feature.spent + weight) as f32);
     }
 
     /// D and V of a window, `expected` outcomes an arm.
     fn compare(&self, feature: &Feature, window: &Cells, expected: [f64; 2]) -> (f64, f64) {
+        let mu = [0, 1].map(|a: usize| self.mean(&feature.ledger[a]));
+        let count = [0, 1].map(|a: usize| self.count(&window[a]));
+        let n = [0, 1].map(|a: usize| {
+            count[a].max((expected[a] / 2.0).min(2.0 * (2.0 * self.v).sqrt())).max(1.0)
+        });
+        let short = [0, 1].map(|a: usize| n[a] > count[a]);
+        let mut m = (mu[0] + mu[1]) / 2.0;
+        if short[0] != short[1] {
+            let (a, o) = if short[0] { (0, 1) } else { (1, 0) };
+            m = self.sum(&window[o]) / count[o] - (mu[o] - mu[a]) / 2.0;
+        }
         let mut d = [0.0; 2];
         let mut variance = 0.0;
-        let m = (self.mean(&feature.ledger[0]) + self.mean(&feature.ledger[1])) / 2.0;
         for a in 0..2 {
-            let count = self.count(&window[a]);
-            let n = count.max((expected[a] / 2.0).min(2.0 * (2.0 * self.v).sqrt())).max(1.0);
-            d[a] = (self.sum(&window[a]) - m * count) / n;
-            let mu = self.mean(&feature.ledger[a]);
+            d[a] = (self.sum(&window[a]) - m * count[a]) / n[a];
             let s2 = self.variance(&feature.ledger[a]).max(self.variance(&window[a]));
-            variance += s2 / n + self.v * self.g(mu, n <= count) / (n * n);
+            variance += s2 / n[a] + self.v * self.g(mu[a], !short[a]) / (n[a] * n[a]);
         }
         (d[1] - d[0], variance)
     }
 
-    /// The biased coin of a feature that settles at this look.
-    fn settle(&self, feature: &Feature, look: Look, chance: &mut impl Chance) -> Option<Settled> {
-        let v = f64::from(feature.looks) * self.v;
-        let mut m = [0.0; 2];
-        let mut variance = 0.0;
-        let mut enough = true;
-        for (a, cells) in feature.ledger.iter().enumerate() {
-            let n = self.count(cells).max(1.0);
-            m[a] = (cells[0] as f64 + cells[1] as f64 / 2.0)
-                / cells.iter().sum::<i64>().max(self.unit * self.scale) as f64;
-            let own = n <= self.count(cells);
-            variance += self.variance(cells) / n + v * self.g(self.mean(cells), own) / (n * n);
-            let draws = if self.scale >= 2 { 3.0 } else { 2.0 };
-            enough &= self.count(cells) >= 10.0 + 4.0 * (draws * v).sqrt();
-        }
-        let z = (m[1] - m[0]) / variance.sqrt();
-        if look.kind != Kind::Half && !(enough && z.abs() >= self.quantile) {
-            return None;
-        }
-        let leading = if z == 0.0 { usize::from(chance.coin()) } else { usize::from(z > 0.0) };
-        let all = self.all(feature, look.at);
-        let to_come = all * (self.n - self.waiting.len() as f64) / self.n;
-        let pi = (self.target(all) / to_come).min(0.5);
-        Some(Settled { leading, share: Fraction((pi * 2f64.powi(32)).floor() as u32) })
+    /// The coin of a feature after a look before or at half.
+    fn change_coin(&self, feature: &mut Feature, look: Look) {
+        let z = if feature.spent == 0.0 { 0.0 } else { feature.p / feature.spent.sqrt() };
+        let p = libm::erfc(z.abs() / std::f64::consts::SQRT_2);
+        let q = if p <= self.beta { 1.0 } else { 1.0 - p / 2.0 };
+        let all = self.seen(feature) * self.n / f64::from(look.at);
+        let assigned = self.waiting.len() as f64;
+        let wanted = if assigned == self.n {
+            0.5
+        } else {
+            (self.target(all) / (all * (self.n - assigned) / self.n)).min(0.5)
+        };
+        let pi = q * wanted + (1.0 - q) * (1.0 - wanted);
+        let trailing = ((pi * 2f64.powi(32)).floor() as u64).clamp(1, 1 << 31);
+        feature.share_before =
+            (f64::from(feature.share) / 65_536.0).round().clamp(1.0, 65_535.0) as u32;
+        feature.share = if z > 0.0 {
+            ((1u64 << 32) - trailing) as u32
+        } else if z < 0.0 {
+            trailing as u32
+        } else {
+            1 << 31
+        };
+        feature.coin += 1;
+        feature.began = self.waiting.len() as u32;
+        feature.settled = p <= self.beta || look.kind == Kind::Half;
+    }
+}
+
+/// Adds cells to cells.
+fn add(to: &mut Cells, cells: &Cells) {
+    for (to, cell) in to.iter_mut().flatten().zip(cells.iter().flatten()) {
+        *to += cell;
     }
 }

@@ -3,7 +3,7 @@
 
 use super::super::{Arm, Micro, Reply, assert_reply, counting};
 use super::{NAME, TRIAL};
-use equipoise::plan::Design;
+use equipoise::plan::DesignName;
 use equipoise::terms::Phase;
 use equipoise::wire::{
     Claim, FileDigest, Hello, ImageHash, NextLook, Restart, Row, State, Status, Stored, TrialName,
@@ -24,7 +24,7 @@ fn hello(state: State, restart: Option<Restart>) -> Hello<'static> {
 
 fn open_status() -> Status {
     let Ok(Reply::Status(open)) = Reply::parse(OPEN_STATUS.as_bytes()) else { panic!() };
-    assert_eq!((open.name, open.design, open.patients), (NAME, Design::Interim, 20_000));
+    assert_eq!((open.name, open.design, open.patients), (NAME, DesignName::Interim, 20_000));
     assert_eq!((open.assigned, open.resolved, open.waiting, open.capacity), (57, 54, 3, 128));
     assert_eq!((open.phase, open.looks), (Phase::Explore, 0));
     assert_eq!(open.next_look, NextLook::After(1525));
@@ -93,7 +93,7 @@ pub fn replies() -> Vec<(Reply<'static>, &'static str)> {
         ),
         (
             Reply::Status(Status {
-                design: Design::DpConse,
+                design: DesignName::DpConse,
                 patients: largest,
                 assigned: largest,
                 resolved: largest - most,
