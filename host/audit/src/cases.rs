@@ -39,7 +39,7 @@ pub fn all(plan: Plan, delay: usize) -> impl Iterator<Item = Case> {
                 kind
             };
             let patients = (0..n).map(|k| if k == open { kinds[0] } else { next() }).collect();
-            Case { plan, patients, open, delay, closes: true, arms: vec![] }
+            Case { delay, open_delay: delay, ..Case::new(plan, patients, open) }
         })
     })
 }

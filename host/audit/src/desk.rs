@@ -10,10 +10,11 @@
 //! enumerators and scripts know the cells that each draw hides. The draws are the same.
 //!
 //! [`Desk::probe`] asks for everything that anybody may ask at any time, so that every kind of
-//! reply is part of what is seen: also refusals, answers to requests sent twice, and all of this
-//! from a copy of the device after a reset. Once all patients are assigned, the copy's trial is
-//! erased and begun anew, and asked again. The arm of patient t is no part of what is seen, so a
-//! desk is told who t is ([`Desk::hide`]) and never repeats t's request.
+//! reply is part of what is seen: also refusals, answers to requests sent twice and to wrong
+//! proofs, and all of this from a copy of the device after a restart of every cause. Once all
+//! patients are assigned, the copy's trial is erased and begun anew, and asked again. The arm of
+//! patient t is no part of what is seen, so a desk is told who t is ([`Desk::hide`]) and never
+//! repeats t's request.
 //!
 //! A [`Leak`] stands for a device that is broken on purpose: it changes replies with the state of
 //! the trial at hand.
@@ -24,7 +25,7 @@ use std::cell::RefCell;
 use crate::flash::Flash;
 use equipoise::board::in_memory::InMemory;
 use equipoise::chance::{Chance, Fraction};
-use equipoise::device::auth::CustodianKey;
+use equipoise::device::auth::{CustodianKey, WRONG_PROOFS};
 use equipoise::device::generator::Seeded;
 use equipoise::device::health::Entropy;
 use equipoise::noise::Laplace;
@@ -259,17 +260,38 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
     }
 
     /// All replies to requests that anybody may send at any time, with or without a report; those
-    /// of a copy after a reset; and, once all patients are assigned, those of its next trial.
+    /// of a copy after a restart, of one cause after another by the number of patients; of a copy
+    /// that is sent wrong proofs; and, once all patients are assigned, those of its next trial.
     /// Nothing of this changes the device.
     pub fn probe(&mut self, report: bool) -> String {
+        let assigned = self.trial().assigned();
+        let cause = match assigned % 4 {
+            0 => Restart::Power,
+            1 => Restart::Reset,
+            2 => Restart::Watchdog,
+            _ => Restart::Fault,
+        };
         let flash = self.board.device.flash().flash().clone();
-        let mut restarted = Desk::<M, U>::on(flash, Steady::new(), Restart::Reset, self.leak);
+        let mut restarted = Desk::<M, U>::on(flash, Steady::new(), cause, self.leak);
         restarted.hidden = self.hidden;
         let mut replies = self.questions(report) + &restarted.questions(report);
-        if self.trial().assigned() == self.trial().plan().patients() {
+        if assigned == self.trial().plan().patients() {
             replies += &restarted.begin_again();
+        } else if assigned % 4 == 2 {
+            // Locked until it is restarted once more.
+            replies += &restarted.guess();
         }
         replies
+    }
+
+    /// All replies while somebody without the key guesses proofs until commands are locked.
+    fn guess(&mut self) -> String {
+        let mut replies = String::new();
+        for _ in 0..=WRONG_PROOFS {
+            replies += &self.ask("AUTH");
+            replies += &self.ask(&format!("CLOSE proof={}", Hex(&[0; 32])));
+        }
+        replies + &self.ask("AUTH") + &self.ask("HELLO") + &self.ask("STATUS")
     }
 
     /// All replies while the custodian erases the trial and gives its plan once more.

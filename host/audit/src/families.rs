@@ -7,19 +7,19 @@ use super::exact::{self, Case, Patient, Record, View};
 use super::finding::{Finding, Method, claim};
 use super::loss::Loss;
 use super::suite::parse;
-use equipoise::plan::{Design, Plan};
+use equipoise::plan::{DesignName, Plan};
 use equipoise::terms::Arm;
 
 /// The families the exact audit walks for a design. Epsilon is large so that few noise values carry
 /// the mass; the structured audit covers any epsilon.
 #[must_use]
-pub fn families(design: Design) -> Vec<Family> {
+pub fn families(design: DesignName) -> Vec<Family> {
     match design {
-        Design::Interim => interim(),
-        Design::Uniform => uniform(),
-        Design::DpConse => vec![lengths()],
+        DesignName::Interim => interim(),
+        DesignName::Uniform => uniform(),
+        DesignName::DpConse => vec![lengths()],
         // A device refuses it.
-        Design::Conse => vec![],
+        DesignName::Conse => vec![],
     }
 }
 
@@ -64,12 +64,10 @@ impl Family {
         let plan = parse(plan);
         let patients: Vec<_> = patients.iter().map(|text| patient(text, &plan)).collect();
         let case = |open: &usize| Case {
-            plan,
-            patients: patients.clone(),
-            open: *open,
             delay,
+            open_delay: delay,
             closes: view != View::Arms,
-            arms: vec![],
+            ..Case::new(plan, patients.clone(), *open)
         };
         Self {
             about,
@@ -124,189 +122,234 @@ fn patient(text: &str, plan: &Plan) -> Patient {
 }
 
 fn interim() -> Vec<Family> {
-    let four = "features=1 patients=4 epsilon=20 alpha=0";
-    let mixed = ["0+", "1-", "1+", "0-", "0+", "1+", "1-", "0-"];
-    vec![
-        Family::whole("all trials", four, View::Ledger),
-        Family::one(
-            "shares adapt",
-            "features=1 patients=6 epsilon=20 alpha=1 beta=9/10",
-            View::Arms,
-            &["0+", "0-", "0+", "0+", "0-", "0+"],
-            0,
-            &[0, 1],
-        ),
-        Family::one(
-            "outcomes late, report",
-            four,
-            View::Replies,
-            &["0+", "0-", "0+", "0+"],
+    let three = "features=1 patients=3 epsilon=20 alpha=0";
+    // Trials of so few are read at the close only: no earlier look finds a window worth reading.
+    let tiny = vec![
+        Family::whole("all trials", three, View::Ledger),
+        Family::one("outcomes late, report", three, View::Replies, &["0+", "0-", "0+"], 1, &[1]),
+        arm_given(
+            "graded outcomes, arm given",
+            "features=1 patients=3 epsilon=20 alpha=0 scale=2",
+            &["0+", "0-", "0+"],
             1,
-            &[0, 3],
+            &["0?", "0-", "0~", "0+"],
         ),
-        Family::one(
-            "outcomes late, across the look at half, into both windows",
-            "features=1 patients=6 epsilon=20 alpha=0",
-            View::Ledger,
-            &["0+", "0-", "0+", "0+", "0-", "0+"],
-            2,
-            &[1, 2, 4],
-        ),
-        Family::one(
-            "two planned reports",
-            "features=1 patients=9 epsilon=20 alpha=0 reports=2",
-            View::Ledger,
-            &["0+", "0-", "0?", "0+", "0+", "0-", "0?", "0+", "0+"],
+        arm_given(
+            "smaller epsilon, arm given",
+            "features=1 patients=3 epsilon=6",
+            &["0+"; 3],
             0,
-            &[4, 6],
+            ALONE,
         ),
-        graded(),
-        Family::one(
-            "smaller epsilon",
-            "features=1 patients=4 epsilon=6",
-            View::Ledger,
-            &["0+"; 4],
-            0,
-            &[0],
-        ),
-        moved(
+        arm_given(
             "moved between features",
-            "features=2 patients=8 epsilon=20 alpha=0",
-            &mixed,
-            &[0, 5],
+            "features=2 patients=4 epsilon=20 alpha=0",
+            &["0+", "1-", "1+", "0-"],
+            0,
+            MOVED,
         ),
-    ]
-    .into_iter()
-    .chain(large())
-    .collect()
+    ];
+    tiny.into_iter().chain([shares()]).chain(large()).collect()
 }
 
-/// Trials with looks before half; the arms of the others are given, 0 and 1 in turn in every
-/// feature. An outcome that follows the arm settles its feature at the first look.
-fn large() -> [Family; 9] {
-    // Of two features, patients in turn; of a rare second one, every 40th.
-    let (turns, rare) = (|k: usize| k % 2, |k: usize| usize::from(k % 40 == 39));
-    let one = "features=1 patients=256 epsilon=20";
-    let two = "features=2 patients=512 epsilon=20";
-    let three = "features=2 patients=820 epsilon=20";
-    let alone = |_| 0;
-    let (mixed, followed) = (|_| false, |_| true);
-    [
-        given(
-            "looks at 80 and 128",
-            one,
-            alone,
-            mixed,
-            0,
-            &[20, 79, 100, 200],
-            &["0+", "0-", "0?"],
-        ),
-        given(
-            "settled at 80, skips 128",
-            one,
-            alone,
-            followed,
-            0,
-            &[40, 90, 130],
-            &["0+", "0-", "0?"],
-        ),
-        given("late across 80, unsettled", one, alone, mixed, 3, &[78], &["0+", "0-", "0?"]),
-        given(
-            "late across 80, both windows",
-            one,
-            alone,
-            followed,
-            3,
-            &[79, 81, 90],
-            &["0+", "0-", "0?"],
-        ),
-        given(
-            "settled at 80, two reports",
-            "features=1 patients=256 epsilon=20 reports=2",
-            alone,
-            followed,
-            1,
-            &[90, 180, 230],
-            &["0+", "0-", "0?"],
-        ),
-        given(
-            "graded, looks at 80 and 128",
-            "features=1 patients=256 epsilon=20 scale=2",
-            alone,
-            mixed,
-            0,
-            &[60],
-            &["0+", "0-", "0~", "0?"],
-        ),
-        given(
-            "moved between a settled and an unsettled feature",
-            two,
-            turns,
-            |k| k % 2 == 0,
-            0,
-            &[170, 300],
-            &["0+", "0-", "1+", "1-", "1?"],
-        ),
-        given(
-            "moved to a feature left out of a look",
-            three,
-            rare,
-            mixed,
-            0,
-            &[170],
-            &["0+", "1+", "1-"],
-        ),
-        given(
-            "moved to a feature left out of a report",
-            "features=2 patients=400 epsilon=20 reports=1",
-            rare,
-            mixed,
-            0,
-            &[250],
-            &["0+", "1+", "1-"],
-        ),
-    ]
+/// The outcomes of the others.
+#[derive(Clone, Copy, Debug)]
+enum Others {
+    /// The same in both arms.
+    Even,
+    /// Arm 1 does a little better, so that a coin becomes soft.
+    Lean,
+    /// Arm 1 always succeeds and arm 0 never, so that features settle at their first look.
+    Follow,
+    /// Feature 0 as in `Follow`, the others as in `Even`.
+    FirstFollows,
 }
 
-/// A trial in which the arms of all patients but t are given, and t's too.
-fn given(
+/// A trial in which the arms of all patients are given, 0 and 1 in turn in every feature.
+#[derive(Clone, Copy, Debug)]
+struct Given {
     about: &'static str,
-    plan: &str,
-    feature: impl Fn(usize) -> usize,
-    follows: impl Fn(usize) -> bool,
+    plan: &'static str,
+    /// One patient in so many is of feature 1, 0 for none.
+    second: usize,
+    others: Others,
+    /// Patients after whom the others' outcomes come, and t's.
     delay: usize,
-    open: &[usize],
-    records: &[&str],
-) -> Family {
-    let plan = parse(plan);
-    // 0 0 1 1: both arms of two features in turn.
-    let arms = vec![Arm::Zero, Arm::Zero, Arm::One, Arm::One];
-    let patients: Vec<Patient> = (0..plan.patients() as usize)
-        .map(|k| {
-            let better = arms[k % arms.len()] == Arm::One;
-            let good = if follows(k) { better } else { k / 4 % 2 == 0 };
-            Patient {
-                feature: feature(k) as u8,
-                outcome: Some(if good { plan.scale() } else { 0 }),
-            }
-        })
-        .collect();
-    let case = |open: &usize| Case {
-        plan,
-        patients: patients.clone(),
-        open: *open,
-        delay,
-        closes: true,
-        arms: arms.clone(),
+    open_delay: usize,
+    /// Patients of the trial; it is closed after them.
+    patients: usize,
+    open: &'static [usize],
+    records: &'static [&'static str],
+}
+
+/// Records of an only feature.
+const ALONE: &[&str] = &["0+", "0-", "0?"];
+/// Records of a patient who is moved from feature 0 to feature 1.
+const MOVED: &[&str] = &["0+", "1+", "1-", "1?"];
+
+impl Given {
+    /// One feature of 200 patients: looks at 41, at half (100) and at the close.
+    const ONE: Self = Self {
+        about: "looks at 41 and 100",
+        plan: "features=1 patients=200 epsilon=20 alpha=0",
+        second: 0,
+        others: Others::Even,
+        delay: 0,
+        open_delay: 0,
+        patients: 200,
+        open: &[20, 40, 60, 150],
+        records: ALONE,
     };
-    let record = |text: &&str| Record { patient: patient(text, &plan), arm: Some(Arm::Zero) };
-    Family {
-        about,
-        plan,
-        view: View::Ledger,
-        cases: open.iter().map(case).collect(),
-        records: records.iter().map(record).collect(),
+
+    /// Two features of 300 patients: looks at 81, 150 and the close.
+    const TWO: Self = Self {
+        plan: "features=2 patients=300 epsilon=20 alpha=0",
+        second: 2,
+        patients: 300,
+        records: MOVED,
+        ..Self::ONE
+    };
+
+    fn family(self) -> Family {
+        let plan = parse(self.plan);
+        // 0 0 1 1: both arms of two features in turn.
+        let arms = vec![Arm::Zero, Arm::Zero, Arm::One, Arm::One];
+        let patients: Vec<Patient> = (0..self.patients)
+            .map(|k| {
+                let feature = u8::from(self.second > 0 && k % self.second == self.second - 1);
+                let one = arms[k % arms.len()] == Arm::One;
+                let even = k / 4 % 2 == 0;
+                let good = match self.others {
+                    Others::Even => even,
+                    Others::Lean => even || (one && k % 10 == 7),
+                    Others::FirstFollows if feature > 0 => even,
+                    Others::Follow | Others::FirstFollows => one,
+                };
+                Patient { feature, outcome: Some(if good { plan.scale() } else { 0 }) }
+            })
+            .collect();
+        let case = |open: &usize| Case {
+            delay: self.delay,
+            open_delay: self.open_delay,
+            arms: arms.clone(),
+            ..Case::new(plan, patients.clone(), *open)
+        };
+        let record = |text: &&str| Record { patient: patient(text, &plan), arm: Some(Arm::Zero) };
+        Family {
+            about: self.about,
+            plan,
+            view: View::Ledger,
+            cases: self.open.iter().map(case).collect(),
+            records: self.records.iter().map(record).collect(),
+        }
     }
+}
+
+/// Trials with looks before the close.
+fn large() -> impl Iterator<Item = Family> {
+    let one = Given::ONE;
+    let two = Given::TWO;
+    let families = [
+        one,
+        Given { about: "soft coin from 41 on", others: Others::Lean, ..one },
+        Given {
+            about: "settled at 41, skips 100",
+            others: Others::Follow,
+            open: &[20, 60, 110],
+            ..one
+        },
+        Given {
+            about: "late across 41, forgotten unread at 100",
+            others: Others::Lean,
+            delay: 3,
+            open_delay: 3,
+            open: &[41, 43, 60],
+            ..one
+        },
+        Given {
+            about: "late across 41, settled, kept to the close",
+            others: Others::Follow,
+            delay: 3,
+            open_delay: 3,
+            open: &[42, 60],
+            ..one
+        },
+        Given {
+            about: "late across 41 and 100, before-windows read",
+            others: Others::Lean,
+            delay: 28,
+            open_delay: 28,
+            open: &[50, 60, 110, 140],
+            ..one
+        },
+        Given {
+            about: "coins of 41, 82 and 125, two coins late",
+            plan: "features=1 patients=250 epsilon=20 alpha=0",
+            others: Others::Lean,
+            patients: 250,
+            open_delay: 70,
+            open: &[20, 39],
+            ..one
+        },
+        Given {
+            about: "two reports",
+            plan: "features=1 patients=240 epsilon=20 alpha=0 reports=2",
+            patients: 240,
+            delay: 28,
+            open_delay: 28,
+            open: &[110, 170, 190],
+            ..one
+        },
+        Given {
+            about: "closed before a report, noise drawn for it",
+            plan: "features=1 patients=240 epsilon=20 alpha=0 reports=2",
+            patients: 158,
+            delay: 28,
+            open_delay: 28,
+            open: &[100, 125],
+            ..one
+        },
+        Given {
+            about: "graded, looks at 41 and 100",
+            plan: "features=1 patients=200 epsilon=20 alpha=0 scale=2",
+            others: Others::Lean,
+            open: &[30],
+            records: &["0+", "0-", "0~", "0?"],
+            ..one
+        },
+        Given {
+            about: "moved between a settled and an unsettled feature",
+            others: Others::FirstFollows,
+            open: &[120],
+            ..two
+        },
+        Given { about: "moved to a feature left out of a look", second: 10, open: &[120], ..two },
+        Given {
+            about: "moved to a feature left out of a report",
+            plan: "features=2 patients=300 epsilon=20 alpha=0 reports=1",
+            second: 10,
+            open: &[170],
+            ..two
+        },
+    ];
+    families.into_iter().map(Given::family)
+}
+
+/// Arms after a look, walked: a tie, which one patient breaks, so that the coin is fair or leans.
+fn shares() -> Family {
+    let given = Given {
+        about: "shares adapt after the look at 41",
+        plan: "features=1 patients=200 epsilon=20 alpha=1/2 beta=9/10",
+        patients: 43,
+        open: &[0, 40],
+        ..Given::ONE
+    };
+    let mut family = given.family();
+    family.view = View::Arms;
+    for case in &mut family.cases {
+        (case.closes, case.walked_from) = (false, 41);
+    }
+    family
 }
 
 /// `uniform`: fair coins, looks at reports and at the close.
@@ -325,11 +368,12 @@ fn uniform() -> Vec<Family> {
             1,
             &[0, 3],
         ),
-        moved(
+        arm_given(
             "moved between features",
             "design=uniform features=2 patients=4 epsilon=20",
             &["0+", "1-", "1+", "0-"],
-            &[0],
+            0,
+            MOVED,
         ),
     ]
 }
@@ -341,22 +385,16 @@ fn lengths() -> Family {
     Family::one("outcomes all 0", plan, View::Replies, &patients, 0, &[0])
 }
 
-/// Graded outcomes, three cells an arm; the arm is given, because the noise of six cells is too
-/// much.
-fn graded() -> Family {
-    let plan = "features=1 patients=4 epsilon=20 alpha=0 scale=2";
-    let patients = ["0+", "0-", "0+", "0+"];
-    let mut family =
-        Family::one("graded outcomes, arm given", plan, View::Ledger, &patients, 0, &[0, 3]);
-    let given = |outcome| Record { patient: Patient { feature: 0, outcome }, arm: Some(Arm::Zero) };
-    family.records = [None, Some(0), Some(1), Some(2)].map(given).into();
-    family
-}
-
-/// A patient of a given arm who is moved from feature 0 to feature 1.
-fn moved(about: &'static str, plan: &str, patients: &[&str], open: &[usize]) -> Family {
-    let mut family = Family::one(about, plan, View::Ledger, patients, 0, open);
-    let given = |text| Record { patient: patient(text, &family.plan), arm: Some(Arm::Zero) };
-    family.records = vec![given("0+"), given("1+"), given("1-"), given("1?")];
+/// A trial whose open patient has a given arm, because the noise of all cells is too much.
+fn arm_given(
+    about: &'static str,
+    plan: &str,
+    patients: &[&str],
+    open: usize,
+    records: &[&str],
+) -> Family {
+    let mut family = Family::one(about, plan, View::Ledger, patients, 0, &[open]);
+    let given = |text: &&str| Record { patient: patient(text, &family.plan), arm: Some(Arm::Zero) };
+    family.records = records.iter().map(given).collect();
     family
 }

@@ -1,7 +1,7 @@
 //! A line of the audit: what was found, compared with what the design claims.
 
 use super::loss::Loss;
-use equipoise::plan::{Design, Plan};
+use equipoise::plan::{DesignName, Plan};
 
 /// Privacy claim of a design.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -68,7 +68,7 @@ impl Finding {
     /// than delta is left at epsilon; for a pure claim that is when the loss exceeds epsilon.
     #[must_use]
     pub fn new(
-        design: Design,
+        design: DesignName,
         method: Method,
         instance: String,
         claimed: Option<Claim>,
@@ -94,11 +94,11 @@ pub fn claim(plan: &Plan) -> Option<Claim> {
     published(plan.design(), plan.epsilon().to_f64(), plan.patients())
 }
 
-pub(super) fn published(design: Design, epsilon: f64, patients: u32) -> Option<Claim> {
+pub(super) fn published(design: DesignName, epsilon: f64, patients: u32) -> Option<Claim> {
     match design {
-        Design::Conse => None,
-        Design::DpConse => Some(Claim { epsilon, delta: 1.0 / f64::from(patients) }),
-        Design::Interim | Design::Uniform => Some(Claim { epsilon, delta: 0.0 }),
+        DesignName::Conse => None,
+        DesignName::DpConse => Some(Claim { epsilon, delta: 1.0 / f64::from(patients) }),
+        DesignName::Interim | DesignName::Uniform => Some(Claim { epsilon, delta: 0.0 }),
     }
 }
 

@@ -31,7 +31,7 @@ pub mod structured;
 pub mod suite;
 pub mod table;
 
-use equipoise::plan::Design;
+use equipoise::plan::DesignName;
 use finding::{Finding, Verdict};
 
 /// Which methods to use.
@@ -48,16 +48,17 @@ pub struct Methods {
 
 /// Whether a claim is exceeded that somebody relies on.
 #[must_use]
-pub fn fails(findings: &[Finding], asked: Option<Design>) -> bool {
-    let ours = [Design::Interim, Design::Uniform].map(Design::name);
+pub fn fails(findings: &[Finding], asked: Option<DesignName>) -> bool {
+    let ours = [DesignName::Interim, DesignName::Uniform].map(DesignName::name);
     let relied_on = |f: &&Finding| ours.contains(&f.design) || asked.is_some();
     findings.iter().filter(relied_on).any(|f| f.verdict == Verdict::Exceeded)
 }
 
 /// Findings of these methods about one design, or about all.
 #[must_use]
-pub fn findings_of(methods: Methods, only: Option<Design>) -> Vec<Finding> {
-    let designs = Design::ALL.into_iter().filter(|design| only.is_none_or(|only| only == *design));
+pub fn findings_of(methods: Methods, only: Option<DesignName>) -> Vec<Finding> {
+    let designs =
+        DesignName::ALL.into_iter().filter(|design| only.is_none_or(|only| only == *design));
     let mut findings = Vec::new();
     for design in designs {
         if let Some(count) = methods.exact {
@@ -90,11 +91,11 @@ mod tests {
             let claim = Some(Claim { epsilon: 1.0, delta: 0.0 });
             Finding::new(design, Method::Exact, String::new(), claim, Loss { epsilon, delta: 0.0 })
         };
-        let (held, broken) = (finding(Design::Interim, 1.0), finding(Design::Interim, 1.1));
-        let published = finding(Design::DpConse, 5.0);
+        let (held, broken) = (finding(DesignName::Interim, 1.0), finding(DesignName::Interim, 1.1));
+        let published = finding(DesignName::DpConse, 5.0);
         assert_eq!((held.verdict, broken.verdict), (Verdict::Holds, Verdict::Exceeded));
         assert!(!fails(&[held.clone(), published.clone()], None));
-        assert!(fails(&[published], Some(Design::DpConse)));
+        assert!(fails(&[published], Some(DesignName::DpConse)));
         assert!(fails(&[held, broken], None));
     }
 }

@@ -16,7 +16,7 @@ use super::structured::amounts;
 use equipoise::chance::Chance;
 use equipoise::device::generator::{Generator, Seeded};
 use equipoise::noise::{Laplace, Rate};
-use equipoise::plan::{Design, Plan};
+use equipoise::plan::{DesignName, Plan};
 
 /// Draws of one law.
 const DRAWS: u32 = 400_000;
@@ -129,7 +129,7 @@ impl Draws {
 #[must_use]
 pub fn loss(plan: &Plan, chance: &mut impl Chance) -> Loss {
     let found = match plan.design() {
-        Design::DpConse => one_draw(plan, chance),
+        DesignName::DpConse => one_draw(plan, chance),
         _ => all_cells(plan, chance),
     };
     found
@@ -160,7 +160,7 @@ fn one_draw(plan: &Plan, chance: &mut impl Chance) -> Option<f64> {
 /// The findings about the noise of a plan, drawn by the device's generator.
 #[must_use]
 pub fn finding(plan: &Plan) -> Finding {
-    let of = if plan.design() == Design::DpConse { "one draw, Lap+ too, " } else { "" };
+    let of = if plan.design() == DesignName::DpConse { "one draw, Lap+ too, " } else { "" };
     let instance = format!(
         "noise {of}at eps={} Y={}: tables exactly, and {DRAWS} draws of the device's generator",
         plan.epsilon(),

@@ -38,7 +38,7 @@
 
 use super::enumerator::{lap_plus, laplace};
 use super::loss::{Loss, delta};
-use equipoise::design::conse::Epoch;
+use equipoise::design::Epoch;
 
 /// Results of a step of Algorithm 2 that the adversary sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

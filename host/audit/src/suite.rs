@@ -4,7 +4,7 @@
 use super::finding::{Finding, Method, published};
 use super::pairs;
 use super::structured::{self, Seen};
-use equipoise::plan::{Design, Plan};
+use equipoise::plan::{DesignName, Plan};
 
 pub(super) fn parse(text: &str) -> Plan {
     Plan::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -12,12 +12,12 @@ pub(super) fn parse(text: &str) -> Plan {
 
 /// The plans whose noise is checked.
 #[must_use]
-pub fn noise(design: Design) -> Vec<Plan> {
+pub fn noise(design: DesignName) -> Vec<Plan> {
     let plans: &[(&str, u16)] = match design {
-        Design::Interim => &[("20", 1), ("1", 1), ("1/10", 1), ("1", 10)],
-        Design::Uniform => &[("1", 1)],
-        Design::DpConse => &[("1", 1), ("1/10", 1), ("1", 10)],
-        Design::Conse => &[],
+        DesignName::Interim => &[("20", 1), ("1", 1), ("1/10", 1), ("1", 10)],
+        DesignName::Uniform => &[("1", 1)],
+        DesignName::DpConse => &[("1", 1), ("1/10", 1), ("1", 10)],
+        DesignName::Conse => &[],
     };
     let plan = |(epsilon, scale): &(&str, u16)| {
         parse(&format!("design={design} features=1 patients=100 epsilon={epsilon} scale={scale}"))
@@ -30,18 +30,18 @@ pub const PAIRS: u32 = 400;
 
 /// The likelihood ratios of pairs of trials of a design, so many at each epsilon.
 #[must_use]
-pub fn pairs(design: Design, count: u32) -> Vec<Finding> {
+pub fn pairs(design: DesignName, count: u32) -> Vec<Finding> {
     match design {
-        Design::Interim | Design::Uniform => {
+        DesignName::Interim | DesignName::Uniform => {
             ["1/5", "1", "8"].map(|epsilon| pairs::finding(design, epsilon, count)).into()
         }
-        Design::Conse | Design::DpConse => vec![],
+        DesignName::Conse | DesignName::DpConse => vec![],
     }
 }
 
 /// The figures of the structured audit for a design.
 #[must_use]
-pub fn structured(design: Design) -> Vec<Finding> {
+pub fn structured(design: DesignName) -> Vec<Finding> {
     let finding = |instance: String, epsilon, patients, loss| {
         Finding::new(
             design,
@@ -52,18 +52,25 @@ pub fn structured(design: Design) -> Vec<Finding> {
         )
     };
     match design {
-        Design::Conse => vec![],
-        Design::Interim | Design::Uniform => [(1, 1, 0), (1, 1, 1), (10, 10, 0), (10, 3, 8)]
-            .into_iter()
-            .flat_map(|(scale, y, other)| [0.1, 1.0].map(|epsilon| (scale, y, other, epsilon)))
-            .map(|(scale, y, other, epsilon)| {
-                let instance = format!(
-                    "any n and M, Y={scale} eps={epsilon}, outcome {y} or {other}; ledger seen"
-                );
-                finding(instance, epsilon, 20_000, structured::ledger(epsilon, scale, [y, other]))
-            })
-            .collect(),
-        Design::DpConse => {
+        DesignName::Conse => vec![],
+        DesignName::Interim | DesignName::Uniform => {
+            [(1, 1, 0), (1, 1, 1), (10, 10, 0), (10, 3, 8)]
+                .into_iter()
+                .flat_map(|(scale, y, other)| [0.1, 1.0].map(|epsilon| (scale, y, other, epsilon)))
+                .map(|(scale, y, other, epsilon)| {
+                    let instance = format!(
+                        "any n and M, Y={scale} eps={epsilon}, outcome {y} or {other}; ledger seen"
+                    );
+                    finding(
+                        instance,
+                        epsilon,
+                        20_000,
+                        structured::ledger(epsilon, scale, [y, other]),
+                    )
+                })
+                .collect()
+        }
+        DesignName::DpConse => {
             const N: u32 = 10_000;
             let mut findings: Vec<_> = [0.1, 0.4, 1.0]
                 .map(|epsilon| {

@@ -14,7 +14,7 @@ use std::fmt::Write;
 use crate::chart::{Axis, Chart, Look, Point, Series};
 use crate::normal::normal;
 use crate::simulate::{Scenario, SimulateError, estimates};
-use equipoise::plan::Design;
+use equipoise::plan::DesignName;
 use equipoise::terms::Arm;
 
 /// Standardised errors of one design.
@@ -41,17 +41,18 @@ impl Errors {
         for (j, estimate) in estimates(scenario, tick)? {
             let error = estimate.effect - effects[j];
             let reported = estimate.deviation * estimate.deviation;
-            let variance = if matches!(scenario.plan.design(), Design::Interim | Design::Uniform) {
-                reported
-            } else {
-                // The designs of the paper report 1/T for the outcomes, the most there can be, plus
-                // the noise.
-                let (length, noise) = (estimate.patients, reported - 1.0 / estimate.patients);
-                let [zero, one] =
-                    Arm::BOTH.map(|arm| instance.variance(j, arm, scenario.plan.scale()));
-                factors.push(length * (error * error - noise) / (zero + one));
-                2.0 * (zero + one) / length + noise
-            };
+            let variance =
+                if matches!(scenario.plan.design(), DesignName::Interim | DesignName::Uniform) {
+                    reported
+                } else {
+                    // The designs of the paper report 1/T for the outcomes, the most there can be,
+                    // plus the noise.
+                    let (length, noise) = (estimate.patients, reported - 1.0 / estimate.patients);
+                    let [zero, one] =
+                        Arm::BOTH.map(|arm| scenario.world.variance(j, arm, scenario.plan.scale()));
+                    factors.push(length * (error * error - noise) / (zero + one));
+                    2.0 * (zero + one) / length + noise
+                };
             sorted.push(error / variance.sqrt());
         }
         sorted.sort_by(f64::total_cmp);

@@ -20,8 +20,10 @@ use std::fmt::Write;
 
 use crate::chart::{Axis, Chart, Look, Point, Series};
 use crate::simulate::figures;
-use crate::simulate::{Arrivals, Chooser, Instance, Policy, Scenario, SimulateError, Summary};
-use equipoise::plan::{Design, Plan, Ratio};
+use crate::simulate::{
+    Arrivals, Chooser, Instance, Policy, Scenario, SimulateError, Summary, World,
+};
+use equipoise::plan::{DesignName, Plan, Ratio};
 use equipoise::terms::Arm;
 
 /// The parameter along a curve.
@@ -100,7 +102,7 @@ impl Request<'_> {
     /// Curves of those that depend on the parameter, then points of the others.
     fn curves_and_points(
         &self,
-        depends: fn(Design) -> bool,
+        depends: fn(DesignName) -> bool,
         values: &[(u32, u32)],
         scenario: impl Fn(&Chooser, Option<Ratio>) -> Result<Scenario, SimulateError>,
     ) -> Result<Vec<Planned>, SimulateError> {
@@ -146,12 +148,12 @@ impl Request<'_> {
 pub fn points(request: &Request<'_>) -> Result<Vec<Planned>, SimulateError> {
     match request.over {
         Over::Alpha => request.curves_and_points(
-            |design| design != Design::Uniform,
+            |design| design != DesignName::Uniform,
             &ALPHAS,
             |chooser, alpha| request.scenario(chooser, alpha, None),
         ),
         Over::Epsilon => request.curves_and_points(
-            |design| design != Design::Conse,
+            |design| design != DesignName::Conse,
             &EPSILONS,
             |chooser, epsilon| request.scenario(chooser, None, epsilon),
         ),
@@ -161,10 +163,11 @@ pub fn points(request: &Request<'_>) -> Result<Vec<Planned>, SimulateError> {
 
 /// The floors of regret * MSE / M: fair-coin patients only, and all outcomes of the better arm.
 #[must_use]
-pub fn floors(instance: &Instance, scale: u16) -> [f64; 2] {
+pub fn floors(world: &World, scale: u16) -> [f64; 2] {
+    let instance = &world.instance;
     let mut roots = [0.0; 2];
     for (j, effect) in instance.effects().enumerate() {
-        let [zero, one] = Arm::BOTH.map(|arm| instance.variance(j, arm, scale));
+        let [zero, one] = Arm::BOTH.map(|arm| world.variance(j, arm, scale));
         let worse = if effect > 0.0 { zero } else { one };
         roots[0] += (effect.abs() * (zero + one)).sqrt();
         roots[1] += (effect.abs() * worse).sqrt();
@@ -280,7 +283,7 @@ pub fn chart(over: Over, measured: &[Measured]) -> Chart {
             let (low, high) =
                 drawn.iter().fold((f64::MAX, 0.0f64), |(l, h), x| (l.min(*x), h.max(*x)));
             let names = ["floor, fair coins only", "floor, all outcomes of\nthe better arm count"];
-            for (name, floor) in names.iter().zip(floors(&world.instance, plan.scale())) {
+            for (name, floor) in names.iter().zip(floors(world, plan.scale())) {
                 let on = |x: f64| Point { at: [x, floor * m / x], ..Point::default() };
                 let points = vec![on(low * 0.3), on(high * 3.0)];
                 series.push(Series { name: (*name).into(), look: Look::Reference, points });
@@ -363,7 +366,7 @@ mod tests {
         let mut instance = Instance::same(2, 0.35, 0.65);
         assert!((theorem_1(&instance) - 3.0 * 0.3 / 512.0).abs() < 1e-12);
         let variance = 0.35 * 0.65;
-        let [fair, all] = floors(&instance, 1);
+        let [fair, all] = floors(&World::plain(instance.clone()), 1);
         assert!((fair - 0.3 * 2.0 * variance).abs() < 1e-9, "{fair}");
         assert!((all - 0.3 * variance).abs() < 1e-9, "{all}");
         instance.p1 = vec![0.65, 0.25];

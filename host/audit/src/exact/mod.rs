@@ -44,9 +44,9 @@
 mod walk;
 mod watch;
 
-pub use watch::{next_noise, perform};
+pub use watch::{close_noise, close_reads, next_noise, perform};
 
-use super::desk::{Desk, Steady};
+use super::desk::{Desk, Leak, Steady};
 use super::enumerator::Enumerator;
 use super::loss::Laws;
 use equipoise::plan::Plan;
@@ -55,10 +55,15 @@ use equipoise::trial::Trial;
 use walk::{Node, States, step, weights};
 use watch::looks;
 
-/// The room of an enumerated trial: 3 features, 4 waiting patients.
-pub type Small = Trial<3, 4>;
+/// Waiting patients of an enumerated trial: enough that a window of the coin before is worth
+/// reading.
+pub const WAITING: usize = 32;
+/// The room of an enumerated trial, with three features.
+pub type Small = Trial<3, WAITING>;
 /// A device with that room.
-pub type SmallDesk = Desk<3, 4>;
+pub type SmallDesk = Desk<3, WAITING>;
+/// A fault in its replies.
+pub type SmallLeak = Leak<3, WAITING>;
 /// Pages of its flash.
 const PAGES: usize = 16;
 
@@ -89,20 +94,50 @@ pub struct Case {
     pub patients: Vec<Patient>,
     /// The index, from 0, of the patient whose record varies.
     pub open: usize,
-    /// A patient's outcome is recorded after this many more patients have been assigned; at most
-    /// 3.
+    /// A patient's outcome is recorded after this many more patients have been assigned; fewer than
+    /// [`WAITING`].
     pub delay: usize,
-    /// Whether the trial is followed to its close, not only to its last arm.
+    /// The same for the open patient.
+    pub open_delay: usize,
+    /// Whether the trial is followed to its close, not only to its last arm. With fewer patients
+    /// than the plan has, it is closed as soon as the last is assigned.
     pub closes: bool,
     /// The arms of all patients but the open one, one after another and from the first again;
     /// empty where they are walked.
     pub arms: Vec<Arm>,
+    /// The first patient, from 0, from whom on arms are walked in any case.
+    pub walked_from: usize,
 }
 
 impl Case {
+    /// A trial whose outcomes come at once, with all arms walked, followed to its close.
+    #[must_use]
+    pub const fn new(plan: Plan, patients: Vec<Patient>, open: usize) -> Self {
+        Self {
+            plan,
+            patients,
+            open,
+            delay: 0,
+            open_delay: 0,
+            closes: true,
+            arms: vec![],
+            walked_from: usize::MAX,
+        }
+    }
+
+    /// The patients, from 0, whose outcomes come once so many have been assigned, in order.
+    pub fn due(&self, assigned: usize) -> impl Iterator<Item = usize> {
+        let due = move |k: &usize| {
+            let delay = if *k == self.open { self.open_delay } else { self.delay };
+            k + delay + 1 == assigned
+        };
+        (0..self.patients.len()).filter(due)
+    }
+
     /// The arm that is given to a patient, counted from 0.
     fn arm(&self, patient: usize) -> Option<Arm> {
-        self.arms.get(patient % self.arms.len().max(1)).copied()
+        let arm = self.arms.get(patient % self.arms.len().max(1)).copied();
+        arm.filter(|_| patient < self.walked_from)
     }
 }
 
@@ -190,7 +225,10 @@ fn rounds(case: &Case, records: &[Record]) -> Vec<Vec<Act>> {
         records.iter().map(|record| act(patient(record))).collect::<Vec<_>>()
     };
     let mut rounds = Vec::new();
-    for k in 0..n + case.delay {
+    // An early close writes off the patients who wait.
+    let early = n < case.plan.patients() as usize;
+    let longest = if early { 0 } else { case.delay.max(case.open_delay) };
+    for k in 0..n + longest {
         if k < n {
             rounds.push(each(&|p| Act::Assign(p.feature, k != case.open), k));
             rounds.push(vec![Act::Look; records.len()]);
@@ -198,8 +236,7 @@ fn rounds(case: &Case, records: &[Record]) -> Vec<Vec<Act>> {
         if k + 1 >= n && !case.closes {
             return rounds;
         }
-        if k >= case.delay {
-            let done = k - case.delay;
+        for done in case.due(k + 1) {
             rounds.push(each(&|p| Act::Resolve(done as u32 + 1, p.outcome), done));
             rounds.push(vec![Act::Look; records.len()]);
         }

@@ -114,22 +114,65 @@ pub fn next_noise<const M: usize, const U: usize>(trial: &Trial<M, U>) -> Option
     if !later.draw_ahead(&mut NoNoise) {
         return None;
     }
-    let graded = trial.plan().scale() > 1;
     (0..trial.plan().features()).find_map(|feature| {
         let (before, after) = (trial.windows(feature)?, later.windows(feature)?);
         let fresh = before.iter().zip(after).filter(|((_, before), (_, after))| before != after);
-        let cells: Vec<i64> = fresh
-            .flat_map(|((cells, _), _)| cells.iter().flatten().enumerate())
-            .filter(|(i, _)| graded || i % 3 != 1)
-            .map(|(_, cell)| *cell)
-            .collect();
+        let cells: Vec<i64> =
+            fresh.flat_map(|((cells, _), _)| drawn_cells(trial, *cells)).collect();
         (!cells.is_empty()).then_some((feature, cells))
     })
+}
+
+/// Whether a close reads the now-window and the before-window of each feature.
+#[must_use]
+pub fn close_reads<const M: usize, const U: usize>(trial: &Trial<M, U>) -> Vec<[bool; 2]> {
+    let mut closed = trial.clone();
+    closed.close(&mut NoNoise);
+    let read = |feature| {
+        let ledger = closed.ledger(feature)?;
+        let now = ledger.coins.count_ones() as usize % 2;
+        // A close changes no coin, so it empties the windows that it reads and no other.
+        Some([now, 1 - now].map(|parity| ledger.emptied[parity] == closed.looks()))
+    };
+    (0..trial.plan().features()).map(|feature| read(feature).unwrap_or_default()).collect()
+}
+
+/// The raw cells of the windows that a close reads and that lack their noise, in the order of the
+/// draws: those of one feature.
+#[must_use]
+pub fn close_noise<const M: usize, const U: usize>(
+    trial: &Trial<M, U>,
+    feature: u8,
+    reads: [bool; 2],
+) -> Vec<i64> {
+    let windows = trial.windows(feature).into_iter().flatten().zip(reads);
+    let bare = windows.filter(|((_, masked), reads)| *reads && !masked);
+    bare.flat_map(|((cells, _), _)| drawn_cells(trial, cells)).collect()
+}
+
+/// The cells of a window that get noise.
+fn drawn_cells<const M: usize, const U: usize>(
+    trial: &Trial<M, U>,
+    cells: [[i64; 3]; 2],
+) -> impl Iterator<Item = i64> + use<M, U> {
+    let graded = trial.plan().scale() > 1;
+    let cells = cells.into_iter().flatten().enumerate();
+    cells.filter(move |(i, _)| graded || i % 3 != 1).map(|(_, cell)| cell)
 }
 
 /// The raw cells that an act adds noise to, in the order of the draws.
 pub(super) fn cells_to_mask(trial: &Small, act: Act) -> Vec<i64> {
     // A mechanism broken on purpose may do a look when an outcome comes.
-    let looks = looks(trial, if matches!(act, Act::Resolve(..)) { Act::Close } else { act });
-    if looks { next_noise(trial).map_or_else(Vec::new, |(_, cells)| cells) } else { Vec::new() }
+    let act = if matches!(act, Act::Resolve(..)) { Act::Close } else { act };
+    if !looks(trial, act) {
+        return Vec::new();
+    }
+    match next_noise(trial) {
+        Some((_, cells)) => cells,
+        None if act == Act::Close => {
+            let reads = close_reads(trial).into_iter().zip(0..);
+            reads.flat_map(|(reads, feature)| close_noise(trial, feature, reads)).collect()
+        }
+        None => Vec::new(),
+    }
 }

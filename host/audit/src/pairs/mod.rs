@@ -19,6 +19,7 @@
 //! Pairs are drawn at random from kinds of trials that pass through all that can happen to an
 //! outcome ([`Passed`]); a [`Survey`] counts how many did.
 
+mod notes;
 mod script;
 mod steps;
 mod windows;
@@ -31,16 +32,14 @@ use super::desk::Leak;
 use super::exact::{Patient, Record};
 use super::finding::{Finding, Method, claim};
 use super::loss::Loss;
-use equipoise::plan::{Design, Plan};
+use equipoise::plan::{DesignName, Plan};
 use equipoise::terms::Arm;
-use equipoise::trial::Trial;
 use steps::{Differs, Steps};
 
 /// Room of the devices.
 const FEATURES: usize = 3;
-const WAITING: usize = 64;
+const WAITING: usize = 128;
 
-type Trials = Trial<FEATURES, WAITING>;
 /// A fault in the replies of both devices.
 pub type PairLeak = Leak<FEATURES, WAITING>;
 /// A fault in the use of noise: the value used for a draw, from its number within its window.
@@ -53,14 +52,22 @@ pub enum Passed {
     EarlyLook,
     /// Its feature, being settled, skipped a look.
     SettledSkips,
-    /// Its feature was left out of a look because its window was too small.
+    /// Its feature was left out of a look because its window was not worth reading.
     LeftOut,
     /// It was t of a settled feature in one trial, of an unsettled one in the other.
     AcrossSettling,
+    /// It was t of a coin that leaned, of a feature that had not settled.
+    SoftCoin,
     /// It was in another feature in the other trial.
     OtherFeature,
-    /// Its feature was read with outcomes in both windows.
+    /// It was read in the before-window.
+    BeforeRead,
+    /// Both windows of its feature were read at one look.
     BothWindows,
+    /// Its window was forgotten unread when the coin changed, or at the close.
+    Forgotten,
+    /// It came two coins late or later.
+    TwoCoinsLate,
     /// It went into the cell F.
     Spread,
     /// A look fell between its assignment and its outcome.
@@ -73,13 +80,17 @@ pub enum Passed {
 
 impl Passed {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::EarlyLook,
         Self::SettledSkips,
         Self::LeftOut,
         Self::AcrossSettling,
+        Self::SoftCoin,
         Self::OtherFeature,
+        Self::BeforeRead,
         Self::BothWindows,
+        Self::Forgotten,
+        Self::TwoCoinsLate,
         Self::Spread,
         Self::Late,
         Self::Report,
@@ -127,16 +138,16 @@ impl Pair {
     /// # Panics
     /// The epsilon is not allowed.
     #[must_use]
-    pub fn random(design: Design, epsilon: &str, seed: u64) -> Self {
+    pub fn random(design: DesignName, epsilon: &str, seed: u64) -> Self {
         let mut words = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut below = |n: u32| words.next_u32() % n;
-        // Looks before half need 80 patients a feature. The last three kinds have some: the
-        // smallest trials at 80, at 160, and at 160 and 256 patients.
+        // At epsilon 1 the first look falls at 88 patients a feature, and 3/2 of it must be below
+        // half. The last three kinds have a look before half, two, and one of two features.
         let (features, patients, most) = match below(4) {
             0 => (1 + below(3), 4 + below(30), 20),
-            1 => (1, 256 + below(60), 120),
-            2 => (2, 512 + below(40), 250),
-            _ => (2, 820 + below(40), 410),
+            1 => (1, 270 + below(60), 130),
+            2 => (1, 540 + below(60), 260),
+            _ => (2, 560 + below(60), 280),
         };
         let scale = [1, 1, 2, 2, 10, 101][below(6) as usize];
         let (reports, beta) = (below(4), ["1/20", "9/10"][below(2) as usize]);
@@ -158,7 +169,7 @@ impl Pair {
             arm: Some(Arm::from_bit(below(2) == 1)),
         };
         let records = [record(), record()];
-        let lag = [0, 0, 5, 40][below(4) as usize];
+        let lag = [0, 5, 40, 120][below(4) as usize];
         let assigned =
             if below(3) > 0 { patients } else { patients.saturating_sub(below(most)).max(1) };
         Self {
@@ -201,7 +212,7 @@ pub struct Survey {
 /// Runs pairs of a design at an epsilon.
 #[must_use]
 pub fn survey(
-    design: Design,
+    design: DesignName,
     epsilon: &str,
     pairs: u32,
     leak: Option<PairLeak>,
@@ -224,11 +235,11 @@ pub fn survey(
 /// # Panics
 /// The epsilon is not allowed.
 #[must_use]
-pub fn finding(design: Design, epsilon: &str, pairs: u32) -> Finding {
+pub fn finding(design: DesignName, epsilon: &str, pairs: u32) -> Finding {
     let survey = survey(design, epsilon, pairs, None, None);
     let plan = Pair::random(design, epsilon, 0).plan;
     let instance = format!(
-        "n=4..860 M=1..3 Y=1..101 eps={epsilon}, {pairs} pairs of trials; ledger and line seen"
+        "n=4..620 M=1..3 Y=1..101 eps={epsilon}, {pairs} pairs of trials; ledger and line seen"
     );
     Finding::new(design, Method::Pairs, instance, claim(&plan), survey.loss)
 }

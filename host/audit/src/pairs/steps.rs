@@ -5,12 +5,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 
 use super::super::desk::{Desk, Steady, arm_of, lend};
-use super::super::exact::{Patient, next_noise};
+use super::super::exact::{close_noise, close_reads, next_noise};
 use super::super::structured;
 use super::script::Script;
-use super::windows::{kept_cells, masked, noised, unmasked};
+use super::windows::{closed, masked, noised};
 use super::{FEATURES, Others, Pair, PairFault, PairLeak, Passed, WAITING};
-use equipoise::chance::{Chance, Sampler};
+use equipoise::chance::{Chance, Fraction, Sampler};
+use equipoise::design::LedgerView;
 use equipoise::noise::{Laplace, Rate};
 use equipoise::terms::Arm;
 use equipoise::terms::Phase;
@@ -24,8 +25,8 @@ pub(super) struct Differs;
 
 /// Both devices in the course of their trials.
 pub(super) struct Steps<'a> {
-    pair: &'a Pair,
-    desks: [Desk<FEATURES, WAITING>; 2],
+    pub(super) pair: &'a Pair,
+    pub(super) desks: [Desk<FEATURES, WAITING>; 2],
     pub(super) log: [f64; 2],
     words: Sampler<Xoshiro256PlusPlus>,
     people: Xoshiro256PlusPlus,
@@ -34,8 +35,10 @@ pub(super) struct Steps<'a> {
     law: Laplace,
     /// t is assigned and has no outcome yet.
     waits: bool,
+    /// The number of t's coin in each trial.
+    pub(super) coins: [u32; 2],
     /// t's outcome is in a window that has not been read; one entry a trial.
-    unread: [bool; 2],
+    pub(super) unread: [bool; 2],
     pub(super) passed: Vec<Passed>,
     /// The sums of the others' outcomes, of each arm of each feature.
     sums: [[u32; 2]; FEATURES],
@@ -66,6 +69,7 @@ impl<'a> Steps<'a> {
             fault,
             law: Laplace::new(rate.unwrap_or_else(|| panic!("{}: no rate", pair.plan))),
             waits: false,
+            coins: [0; 2],
             unread: [false; 2],
             passed: Vec::new(),
             sums: [[0; 2]; FEATURES],
@@ -153,16 +157,18 @@ impl<'a> Steps<'a> {
             return Ok(Place { feature: feature as usize, arm: arm_of(&first) });
         }
         let records = self.pair.records;
-        let leading = [0, 1]
-            .map(|side: usize| self.desks[side].trial().leading(records[side].patient.feature));
-        // Heads is arm 1 of a fair coin and the trailing arm of a biased one.
-        let heads = [0, 1].map(|side| match leading[side] {
-            None => records[side].arm == Some(Arm::One),
-            Some(leading) => records[side].arm != Some(leading),
-        });
-        if leading[0].is_some() != leading[1].is_some() {
+        let ledgers = [0, 1].map(|side| self.ledger_of_t(side));
+        self.coins = ledgers.map(|ledger| ledger.map_or(0, |ledger| ledger.coins.count_ones()));
+        let settled = ledgers.map(|ledger| ledger.is_some_and(|ledger| ledger.settled));
+        if settled[0] != settled[1] {
             self.passed.push(Passed::AcrossSettling);
         }
+        let is_soft = |ledger: LedgerView| !ledger.settled && ledger.coin != Fraction::HALF;
+        if ledgers.into_iter().flatten().any(is_soft) {
+            self.passed.push(Passed::SoftCoin);
+        }
+        // Heads is arm 1.
+        let heads = records.map(|record| record.arm == Some(Arm::One));
         if records[0].patient.feature != records[1].patient.feature {
             self.passed.push(Passed::OtherFeature);
         }
@@ -185,6 +191,9 @@ impl<'a> Steps<'a> {
         let lines = if patient == self.pair.open {
             self.waits = false;
             self.unread = self.pair.records.map(|record| record.patient.outcome.is_some());
+            if (0..2).any(|side| self.unread[side] && self.coins_since(side) >= 2) {
+                self.passed.push(Passed::TwoCoinsLate);
+            }
             self.pair.records.map(|record| line(record.patient.outcome.map(u32::from)))
         } else {
             let arm = place.arm.map_or(0, Arm::index);
@@ -272,9 +281,15 @@ impl<'a> Steps<'a> {
         let drawn = self.draw()?;
         let windows: Vec<_> =
             drawn.iter().map(|j| masked(self.desks[0].trial().windows(*j))).collect();
-        self.note_read(&drawn, count, false);
+        // After the draws, a window has its noise if the look reads it.
+        let reads = self.reads(|trial, feature| {
+            trial.windows(feature).map_or([false; 2], |windows| windows.map(|(_, masked)| masked))
+        });
+        self.note_read(&reads, count, false);
+        let coins = [0, 1].map(|side| self.coins_since(side));
         let [first, second] = self.both([vec![], vec![]], None, |_, desk| desk.look())?;
         same(first == second)?;
+        self.note_forgotten(coins);
         self.compare(&before, &drawn, &windows)
     }
 
@@ -305,62 +320,31 @@ impl<'a> Steps<'a> {
     fn close(&mut self) -> Result<(), Differs> {
         let count = self.desks[0].trial().resolved();
         let before = self.ledgers(0);
-        let drawn = self.draw()?;
+        self.draw()?;
         let all: Vec<u8> = (0..self.pair.plan.features()).collect();
-        self.note_read(&all, count, true);
-        // The close reads every feature; those that lack noise get it within the request.
+        // Which windows the close reads; noise drawn ahead for another look is then thrown away,
+        // and windows that lack noise get it within the request.
+        let reads = [0, 1].map(|side: usize| close_reads(self.desks[side].trial()));
+        same(reads[0] == reads[1])?;
+        let [reads, _] = reads;
+        let of_t = self.reads(|_, feature| reads[usize::from(feature)]);
+        self.note_read(&of_t, count, true);
         let mut rest = [Vec::new(), Vec::new()];
         let mut windows: Vec<Vec<i64>> = Vec::new();
-        for feature in all.iter().copied() {
-            let raw = [0, 1].map(|side: usize| unmasked(self.desks[side].trial(), feature));
+        for (feature, reads) in all.iter().copied().zip(reads) {
+            let raw =
+                [0, 1].map(|side: usize| close_noise(self.desks[side].trial(), feature, reads));
+            same(raw[0].len() == raw[1].len())?;
             let noise = self.noise(&raw);
-            let lacks = !drawn.contains(&feature);
-            let now = masked(self.desks[0].trial().windows(feature));
-            let kept = kept_cells(self.pair.plan.scale(), &raw[0], &noise[0]);
-            windows.push(if lacks { kept } else { now });
-            if lacks {
-                let [first, second] = noise;
-                rest[0].extend(first);
-                rest[1].extend(second);
-            }
+            let present = self.desks[0].trial().windows(feature);
+            windows.push(closed(self.pair.plan.scale(), present, reads, &noise[0]));
+            rest.iter_mut().zip(noise).for_each(|(rest, noise)| rest.extend(noise));
         }
         let [first, second] = self.both(rest, None, |_, desk| desk.order("CLOSE"))?;
         same(first == second && self.desks[0].trial().phase() == Phase::Closed)?;
         self.compare(&before, &all, &windows)?;
         let [first, second] = self.both([vec![], vec![]], None, |_, desk| desk.probe(true))?;
         same(first == second)
-    }
-
-    /// Records what happened to t's outcome at this look.
-    fn note_read(&mut self, drawn: &[u8], count: u32, closing: bool) {
-        let plan = &self.pair.plan;
-        for side in [0, 1].into_iter().filter(|side| self.unread[*side]) {
-            let Patient { feature, outcome } = self.pair.records[side].patient;
-            let trial = self.desks[side].trial();
-            if !drawn.contains(&feature) {
-                // A settled feature skips looks up to half, and reports only if it is small.
-                let skips = trial.leading(feature).is_some() && count <= plan.half();
-                self.passed.push(if skips { Passed::SettledSkips } else { Passed::LeftOut });
-                continue;
-            }
-            if closing && count < plan.patients() {
-                self.passed.push(Passed::EarlyClose);
-            } else if !closing && count < plan.half() {
-                self.passed.push(Passed::EarlyLook);
-            } else if !closing && count != plan.half() {
-                self.passed.push(Passed::Report);
-            }
-            if plan.scale() == 2 && outcome == Some(1) {
-                self.passed.push(Passed::Spread);
-            }
-            let full = |(cells, _): &([[i64; 3]; 2], bool)| cells.iter().flatten().any(|c| *c != 0);
-            if trial.windows(feature).is_some_and(|windows| windows.iter().all(full)) {
-                self.passed.push(Passed::BothWindows);
-            }
-        }
-        for (unread, record) in self.unread.iter_mut().zip(self.pair.records) {
-            *unread &= !drawn.contains(&record.patient.feature);
-        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! The cells of the windows of a pair's trials.
 
-use super::Trials;
-
 pub(super) type Windows = Option<[([[i64; 3]; 2], bool); 2]>;
 
 /// The cells of the windows that have their noise.
@@ -10,25 +8,18 @@ pub(super) fn masked(windows: Windows) -> Vec<i64> {
     windows.flat_map(|(cells, _)| cells).flatten().collect()
 }
 
-/// The raw cells that a close adds noise to, in the order of the draws.
-pub(super) fn unmasked(trial: &Trials, feature: u8) -> Vec<i64> {
-    let settled = trial.leading(feature).is_some();
-    let windows = trial.windows(feature).into_iter().flatten().zip([true, settled]);
-    let raw = windows.filter(|((_, masked), read)| *read && !masked);
-    let graded = trial.plan().scale() > 1;
-    raw.flat_map(|((cells, _), _)| cells.into_iter().flatten().enumerate())
-        .filter(|(i, _)| graded || i % 3 != 1)
-        .map(|(_, cell)| cell)
-        .collect()
-}
-
-/// Cells with their noise, with a 0 for each F that is not kept.
-pub(super) fn kept_cells(scale: u16, raw: &[i64], noise: &[i64]) -> Vec<i64> {
-    let sums: Vec<i64> = raw.iter().zip(noise).map(|(cell, noise)| cell + noise).collect();
-    if scale > 1 {
-        return sums;
+/// The windows that a close reads as it must find them: those that lack their noise with it added.
+pub(super) fn closed(scale: u16, windows: Windows, reads: [bool; 2], noise: &[i64]) -> Vec<i64> {
+    let (mut cells, mut noise) = (Vec::new(), noise.iter());
+    for ((window, masked), _) in
+        windows.into_iter().flatten().zip(reads).filter(|(_, reads)| *reads)
+    {
+        for (i, cell) in window.into_iter().flatten().enumerate() {
+            let draws = !masked && (scale > 1 || i % 3 != 1);
+            cells.push(cell + if draws { noise.next().copied().unwrap_or(0) } else { 0 });
+        }
     }
-    sums.chunks(2).flat_map(|pair| [pair[0], 0, pair[1]]).collect()
+    cells
 }
 
 /// The masked windows as they must be: what was there before, and the noise.

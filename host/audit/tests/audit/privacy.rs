@@ -7,18 +7,21 @@ mod over_the_line;
 mod sampler;
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use equipoise::chance::{Chance, Sampler};
-use equipoise::plan::{Design, Plan};
+use equipoise::plan::{DesignName, Plan};
 use equipoise_audit::enumerator::Enumerator;
 use equipoise_audit::exact;
 use equipoise_audit::exact::{Small, View};
-use equipoise_audit::families::families;
-use equipoise_audit::finding::{Method, Verdict};
+use equipoise_audit::families::{Family, families};
+use equipoise_audit::finding::{Finding, Method, Verdict, claim};
+use equipoise_audit::loss::Laws;
 use equipoise_audit::structured;
 use equipoise_audit::structured::Seen;
 use equipoise_audit::{Methods, findings_of};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
 
 fn plan(text: &str) -> Plan {
     Plan::parse(text).unwrap()
@@ -26,11 +29,27 @@ fn plan(text: &str) -> Plan {
 
 // ---- the designs, exactly ----
 
+/// The family of `dp-conse`, which is one case, and its laws: two tests look at them, and they take
+/// long.
+static LENGTHS: LazyLock<(Family, Laws)> = LazyLock::new(|| {
+    let family = families(DesignName::DpConse).remove(0);
+    assert_eq!(family.cases.len(), 1);
+    let laws = exact::laws(&family.cases[0], &family.records, &family.view);
+    (family, laws)
+});
+
 /// No family of small trials loses more than epsilon, and a ledger that is seen loses exactly that.
+/// Of a family of more than 20 trials every fourth is walked, in the long version (`cargo xtask
+/// release-check --long`) each.
 #[test]
 fn ledger_designs_lose_epsilon_and_no_more() {
-    let families = [Design::Interim, Design::Uniform].map(families);
-    for family in families.iter().flatten() {
+    let mut families = [DesignName::Interim, DesignName::Uniform].map(families).concat();
+    if std::env::var_os("EQUIPOISE_LONG").is_none() {
+        for family in families.iter_mut().filter(|family| family.cases.len() > 20) {
+            family.cases = family.cases.iter().step_by(4).cloned().collect();
+        }
+    }
+    families.par_iter().for_each(|family| {
         let finding = family.finding();
         let epsilon = family.plan.epsilon().to_f64();
         assert_eq!(finding.verdict, Verdict::Holds, "{finding:?}");
@@ -40,14 +59,17 @@ fn ledger_designs_lose_epsilon_and_no_more() {
             View::Arms => assert!((0.1..epsilon / 2.0).contains(&finding.epsilon), "{finding:?}"),
             View::Replies => assert!(finding.epsilon > 1.0, "{finding:?}"),
         }
-    }
+    });
 }
 
 /// The published design exceeds its claim in a small trial that is walked as a whole.
 #[test]
 fn dp_conse_exceeds_claim_in_small_trial() {
-    let family = &families(Design::DpConse)[0];
-    let finding = family.finding();
+    let (family, laws) = &*LENGTHS;
+    let loss = laws.worst(family.plan.epsilon().to_f64());
+    let claim = claim(&family.plan);
+    let finding =
+        Finding::new(family.plan.design(), Method::Exact, family.about.into(), claim, loss);
     assert_eq!(finding.verdict, Verdict::Exceeded);
     // Three features, three draws around one T_min: 3/2 epsilon.
     assert!((finding.epsilon - 1.5 * family.plan.epsilon().to_f64()).abs() < 1e-3, "{finding:?}");
@@ -59,14 +81,17 @@ fn dp_conse_exceeds_claim_in_small_trial() {
 /// The laws of a family sum to 1, but for the tails left out.
 #[test]
 fn laws_sum_to_one_but_for_the_tails_left_out() {
-    for design in [Design::Interim, Design::Uniform, Design::DpConse] {
-        let family = families(design).into_iter().next().unwrap();
-        let laws = exact::laws(&family.cases[0], &family.records, &family.view);
+    let check = |family: &Family, laws: &Laws| {
         for record in 0..family.records.len() {
             let total = laws.total(record);
-            assert!((total - 1.0).abs() < 1e-9, "{design}: {total}");
+            assert!((total - 1.0).abs() < 1e-9, "{}: {total}", family.plan.design());
         }
+    };
+    for design in [DesignName::Interim, DesignName::Uniform] {
+        let family = families(design).remove(0);
+        check(&family, &exact::laws(&family.cases[0], &family.records, &family.view));
     }
+    check(&LENGTHS.0, &LENGTHS.1);
 }
 
 /// The whole of a small trial in one operation: arms and report.
@@ -238,7 +263,7 @@ fn ledger_loses_exactly_epsilon() {
 #[test]
 fn findings_hold_every_method_asked_for() {
     let found = |methods| {
-        let findings = findings_of(methods, Some(Design::Uniform));
+        let findings = findings_of(methods, Some(DesignName::Uniform));
         assert!(findings.iter().all(|row| row.verdict == Verdict::Holds), "{findings:?}");
         let kinds = [Method::Noise, Method::Exact, Method::Pairs, Method::BlackBox];
         let count = |kind: Method| findings.iter().filter(|row| row.method == kind).count();

@@ -2,10 +2,10 @@
 //!
 //! * **Over reports**: the trial file names a boundary. At look k the repeated interval is the
 //!   estimate +- c_k standard errors, with the information fraction of a look its planned count
-//!   over the horizon. `interim` weighs early windows more, so its true fractions are larger and
-//!   its looks more alike than that: the intervals are on the safe side. **Efficacy**: the repeated
-//!   interval excludes 0. **Futility**: it excludes the planned effect on the side of 0; the trial
-//!   may go on all the same, as no critical value counts on its stopping (non-binding).
+//!   over the horizon. `interim` weighs early windows more, so its true fractions are larger; up
+//!   to 5.9 % of features without an effect then cross a boundary of 5 %. **Efficacy**: the
+//!   repeated interval excludes 0. **Futility**: it excludes the planned effect on the side of 0;
+//!   the trial may go on all the same, as no critical value counts on its stopping (non-binding).
 //! * **Over features**, on request: Bonferroni divides the level by the number of features. Holm
 //!   steps down: features are tested from the largest |z| on, at level a/M, a/(M-1) and so on,
 //!   until one is not rejected. The intervals are Bonferroni's; that of a rejected feature ends at
@@ -18,7 +18,7 @@
 
 use super::Kind;
 use crate::normal::probit;
-use equipoise::design::schedule::next_look;
+use equipoise::design::schedule;
 use equipoise::plan::Plan;
 
 /// The two-sided level of all intervals together.
@@ -102,7 +102,7 @@ impl Looks {
     /// The looks of a plan after `looks` public looks, or after a close at `resolved` patients.
     #[must_use]
     pub fn new(plan: &Plan, looks: u32, closed: Option<u32>) -> Self {
-        let counts: Vec<u32> = (0..).map_while(|done| next_look(plan, done)).collect();
+        let counts: Vec<u32> = schedule::looks(plan).collect();
         let reports: Vec<u32> = counts.iter().copied().filter(|at| *at > plan.half()).collect();
         let done: Vec<u32> = match closed {
             // The close takes the place of reports that it came before.
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn looks_of_a_plan() {
         let plan = Plan::parse("features=4 patients=4000 epsilon=1 reports=3").unwrap();
-        let early = (0..).map_while(|done| next_look(&plan, done)).filter(|at| *at <= 2000).count();
+        let early = schedule::looks(&plan).filter(|at| *at <= 2000).count();
         let two = Looks::new(&plan, early as u32 + 2, None);
         assert_eq!((two.fractions, two.planned), (vec![0.625, 0.75], 4));
         assert_eq!(Looks::new(&plan, 0, Some(4000)).fractions, [0.625, 0.75, 0.875, 1.0]);

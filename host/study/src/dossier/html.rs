@@ -21,14 +21,26 @@ td + td { white-space: nowrap; }
 th:first-child, td:first-child, .words td { text-align: left; white-space: normal; }
 thead th { border-bottom: 2px solid #555; }
 thead { display: table-header-group; }
-tr, figure, table, .verdict { break-inside: avoid; }
+tr, figure, .verdict, .words, .short { break-inside: avoid; }
 figure { margin: 1rem 0; }
 figure svg { width: 100%; height: auto; }
+.wide { overflow-x: auto; }
+.summary h2 { margin-top: 1.2rem; }
 .verdict { border-left: 5px solid #0072B2; background: #f1f6fa; padding: .6rem 1rem; }
 pre { background: #f5f5f5; padding: .7rem .9rem; font-size: .76rem; white-space: pre-wrap;
       overflow-wrap: anywhere; }
 .small { font-size: .84rem; color: #444; }
+@media (max-width: 600px) {
+  body { margin: 1rem auto; padding: 0 .7rem; }
+  figure { overflow-x: auto; }
+  figure svg { min-width: 40rem; }
+  .words td { display: block; border: 0; padding: 0 .2rem; }
+  .words td:first-child { color: #444; padding-top: .4rem; }
+  .words td + td { white-space: normal; font-weight: bold; }
+}
 @media print {
+  .wide { overflow: visible; }
+  .summary { break-after: page; }
   body { font-size: 10.5pt; margin: 0; padding: 0; max-width: none; }
   h2 { margin-top: 1.2rem; }
   table { font-size: 8.5pt; }
@@ -36,9 +48,17 @@ pre { background: #f5f5f5; padding: .7rem .9rem; font-size: .76rem; white-space:
 }
 ";
 
+/// Most rows of a table that stays on one page.
+const SHORT: usize = 8;
+
 /// A table from a caption, its headings and its rows.
 pub(super) fn table(caption: &str, headings: &[String], rows: &[Vec<String>]) -> String {
-    let mut text = format!("<table>\n<caption>{}</caption>\n<thead><tr>", escape(caption));
+    // A table that fits on half a page is not worth a break.
+    let class = if rows.len() <= SHORT { " class=\"short\"" } else { "" };
+    let mut text = format!(
+        "<div class=\"wide\">\n<table{class}>\n<caption>{}</caption>\n<thead><tr>",
+        escape(caption)
+    );
     for heading in headings {
         let _ = write!(text, "<th scope=\"col\">{}</th>", escape(heading));
     }
@@ -50,7 +70,7 @@ pub(super) fn table(caption: &str, headings: &[String], rows: &[Vec<String>]) ->
         }
         text += "</tr>\n";
     }
-    text + "</tbody>\n</table>\n"
+    text + "</tbody>\n</table>\n</div>\n"
 }
 
 /// A table of two columns of words.

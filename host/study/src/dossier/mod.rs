@@ -8,7 +8,9 @@ mod html;
 mod page;
 mod results;
 mod study;
+mod summary;
 
+use crate::planner::answer::Answer;
 use crate::planner::compare::Comparison;
 use crate::planner::{Candidate, Question};
 use crate::simulate::SimulateError;
@@ -26,6 +28,8 @@ pub struct Words {
     pub question: String,
     /// The board it runs on.
     pub board: String,
+    /// How long the trial takes, if that is known.
+    pub duration: Option<String>,
     /// The command that made the page.
     pub command: String,
     /// The trial file.
@@ -38,8 +42,10 @@ pub struct Dossier<'a> {
     pub question: &'a Question<'a>,
     /// The plan that was found.
     pub found: &'a Candidate,
-    /// Beside the fixed trials.
+    /// Beside the other trials.
     pub comparison: &'a Comparison,
+    /// The answer that both are part of.
+    pub answer: &'a Answer,
     /// Scenarios and curves.
     pub study: &'a Study,
     /// The words of the trial.

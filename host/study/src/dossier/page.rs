@@ -3,30 +3,20 @@
 use super::Dossier;
 use super::html::{STYLE, command, facts, heading, list, paragraph};
 use super::results::{characteristics, costs, curves, scenarios};
+use super::summary;
 use crate::boundaries::Kind;
 use crate::chart::svg::escape;
-use crate::planner::describe::{headline, of_boundary, reproduce};
+use crate::planner::describe::{of_boundary, reproduce};
 use crate::planner::search::Effort;
-use crate::planner::verdict::{advice, percent};
+use crate::planner::verdict::percent;
 use crate::simulate::SimulateError;
 use crate::simulate::world::KEYS;
-use equipoise::plan::Design;
+use equipoise::plan::DesignName;
 
 /// The page.
 pub(super) fn write(dossier: &Dossier) -> Result<String, SimulateError> {
     let title = format!("{}: design and operating characteristics", dossier.words.title);
-    let mut body = format!("<h1>{}</h1>\n", escape(&dossier.words.title));
-    body += &format!(
-        "<p class=\"small\">Design and operating characteristics, for the appendix of the protocol. \
-         Made by equipoise {}; every number comes from a simulation with the program that runs on \
-         the device.</p>\n",
-        env!("CARGO_PKG_VERSION")
-    );
-    body += &format!(
-        "<div class=\"verdict\"><p><b>{}</b></p>\n{}</div>\n",
-        escape(&headline(dossier.question, dossier.found).replace("+-", "±")),
-        paragraph(&advice(dossier.comparison))
-    );
+    let mut body = summary::write(dossier);
     body += &design(dossier);
     body += &plan(dossier)?;
     body += &characteristics(dossier);
@@ -53,25 +43,25 @@ fn design(dossier: &Dossier) -> String {
          It knows {features} kinds of patient. The outcome of a patient is the answer to: {}",
         dossier.words.board, dossier.words.question
     ));
-    text += &paragraph(match dossier.found.choice.design {
-        Design::Uniform => {
+    text += &paragraph(match dossier.found.proposal.design {
+        DesignName::Uniform => {
             "Every patient gets an arm by a fair coin, to the end of the trial. The effect of each \
              kind of patient is measured from all outcomes."
         }
         _ => {
             "The trial begins with a fair coin for everyone. At planned looks in the first half, and \
-             for all at half, the device decides for each kind of patient which arm leads, and from \
-             then on gives most patients of that kind the leading arm, and the others the trailing \
-             one, by a biased coin. No arm is ever given up. The effect of each kind of patient is \
-             measured from all outcomes of the trial, with a 95 % interval that allows for the \
-             adaptation."
+             at half, the device turns the coin of each kind of patient towards the arm that leads, \
+             as far as the evidence goes. Where the evidence is clear, and at half, the kind is \
+             settled and its coin stays to the end. No arm is ever given up. The effect of each kind \
+             of patient is measured from the outcomes of the whole trial, with a 95 % interval that \
+             allows for the adaptation."
         }
     });
     text
 }
 
 fn plan(dossier: &Dossier) -> Result<String, SimulateError> {
-    let scenario = dossier.question.scenario(&dossier.found.choice, Effort::Fine)?;
+    let scenario = dossier.question.scenario(&dossier.found.proposal, Effort::Fine)?;
     let (plan, world) = (&scenario.plan, &scenario.world);
     let mut text = heading("2. The plan and its assumptions");
     let mut rows = vec![
@@ -85,7 +75,7 @@ fn plan(dossier: &Dossier) -> Result<String, SimulateError> {
         ("epsilon, the privacy loss of one patient", plan.epsilon().to_string()),
         ("alpha (0: best estimate, 1: fewest on the worse arm)", plan.alpha().to_string()),
         (
-            "beta, the two-sided significance level at which a kind switches to the biased coin",
+            "beta, the two-sided significance level at which a kind settles and keeps its coin",
             plan.beta().to_string(),
         ),
         ("planned reports before the last", plan.reports().to_string()),
@@ -94,9 +84,9 @@ fn plan(dossier: &Dossier) -> Result<String, SimulateError> {
             scenario.boundary.map_or("no", Kind::name).to_owned(),
         ),
         ("assumed mean outcome under arm 0", dossier.question.baseline.to_string()),
-        ("assumed effect (arm 1 minus arm 0)", format!("{:.4}", dossier.found.choice.effect)),
+        ("assumed effect (arm 1 minus arm 0)", format!("{:.4}", dossier.found.proposal.effect)),
     ];
-    rows.extend(KEYS.iter().map(|key| (key.assumption, (key.words)(world))));
+    rows.extend(KEYS.iter().map(|key| (key.assumption, (key.words)(world, plan.scale()))));
     text += &facts(&rows);
     if let Some(kind) = scenario.boundary {
         text += &paragraph(&of_boundary(kind));
@@ -109,10 +99,9 @@ fn plan(dossier: &Dossier) -> Result<String, SimulateError> {
 }
 
 fn privacy(dossier: &Dossier) -> String {
-    let epsilon = dossier.found.choice.epsilon.to_f64();
+    let epsilon = dossier.found.proposal.epsilon.to_f64();
     let factor = epsilon.exp();
-    // From a prior of one half, the most that anything published can move a belief.
-    let belief = factor / (1.0 + factor);
+    let belief = summary::belief(epsilon);
     let mut text = heading("7. What is promised to a patient");
     text += &paragraph(
         "The outcome of a patient is entered into the device and never leaves it. What leaves it, the \
@@ -125,7 +114,7 @@ fn privacy(dossier: &Dossier) -> String {
          the odds of any belief about this one patient's data change by a factor of at most {factor:.2} \
          (epsilon = {}). A reader who starts at 50 % for a good outcome of this patient can reach at \
          most {}.",
-        dossier.found.choice.epsilon,
+        dossier.found.proposal.epsilon,
         percent(belief)
     ));
     text + &paragraph(
@@ -162,7 +151,7 @@ fn limits(dossier: &Dossier) -> String {
          or data monitors."
             .to_owned(),
     ];
-    if dossier.found.choice.design == Design::Interim {
+    if dossier.found.proposal.design == DesignName::Interim {
         items.insert(
             1,
             "Adaptation makes late patients of a kind unlike early ones in their chances of an arm; a \
@@ -183,7 +172,7 @@ fn again(dossier: &Dossier) -> Result<String, SimulateError> {
     text += &paragraph(
         "Section 3, the figures at the planned number of patients (with --effect 0 for \"without an effect\"):",
     );
-    text += &command(&reproduce(dossier.question, dossier.found)?);
+    text += &command(&reproduce(dossier.question, dossier.found, dossier.comparison)?);
     text += &paragraph(
         "Section 4, with the following file: equipoise simulate --scenarios GRID.toml --csv grid.csv",
     );

@@ -6,9 +6,10 @@ use super::Dossier;
 use super::html::{heading, paragraph, table};
 use crate::chart::svg::Svg;
 use crate::planner::compare::Yardstick;
-use crate::planner::describe::rows;
+use crate::planner::describe::{alternatives, rows, spread};
 use crate::planner::verdict::percent;
 use crate::scenarios::{Cell, Effect};
+use crate::simulate::statistics::OVERALL;
 use crate::simulate::{Figure, Summary};
 
 /// A share in per cent, with its standard error.
@@ -20,7 +21,7 @@ fn cell(share: Option<Figure>) -> String {
 
 pub(super) fn characteristics(dossier: &Dossier) -> String {
     let comparison = dossier.comparison;
-    let rows = rows(dossier.question, dossier.found.choice.patients, comparison.yardstick);
+    let rows = rows(dossier.question, dossier.found.proposal.patients, comparison.yardstick);
     let rows: Vec<Vec<String>> = rows
         .iter()
         .map(|(name, cell)| {
@@ -41,7 +42,8 @@ pub(super) fn characteristics(dossier: &Dossier) -> String {
         &headings,
         &rows,
     );
-    text
+    text += &paragraph(&format!("(1) The overall effect is {OVERALL}."));
+    text + &spread(dossier.question).map_or_else(String::new, |spread| paragraph(&spread))
 }
 
 pub(super) fn scenarios(dossier: &Dossier) -> String {
@@ -66,7 +68,7 @@ pub(super) fn scenarios(dossier: &Dossier) -> String {
         "excludes 0, a kind (%)",
         "holds the effect (%)",
         "any error (%)",
-        "excludes 0, overall (%)",
+        "excludes 0, overall (1) (%)",
         "width, a kind",
         "better arm",
     ]
@@ -167,7 +169,7 @@ pub(super) fn costs(dossier: &Dossier) -> String {
         .columns
         .iter()
         .map(|column| {
-            let patients = column.needed.as_ref().map(|needed| needed.choice.patients);
+            let patients = column.needed.as_ref().map(|needed| needed.proposal.patients);
             vec![
                 column.name.clone(),
                 patients.map_or("-".into(), |n| n.to_string()),
@@ -178,8 +180,15 @@ pub(super) fn costs(dossier: &Dossier) -> String {
     let headings = ["design", "patients", "of them on the worse arm"].map(String::from);
     let mut text = heading("6. What privacy and adaptation cost");
     text += &table(&format!("Patients for {equal}"), &headings, &rows);
-    text + &paragraph(
-        "From the last row to the row above it: the price of privacy. From there to the first row: \
-         the price of adaptation in patients, and what it spares in patients on the worse arm.",
-    )
+    text += &paragraph(
+        "From fixed to uniform: the price of privacy. From uniform to interim: the price of adaptation in \
+         patients, and what it spares in patients on the worse arm.",
+    );
+    let lines = alternatives(dossier.question, dossier.answer);
+    if let [headings, rows @ ..] = &lines[..] {
+        let rows: Vec<Vec<String>> = rows.iter().map(|row| row.to_vec()).collect();
+        let caption = "The adaptive trial with other values; epsilon is the ethics board's choice";
+        text += &table(caption, headings, &rows);
+    }
+    text
 }

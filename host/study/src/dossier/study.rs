@@ -1,12 +1,13 @@
 //! Simulations for the page: a grid of scenarios, and power over patients and effect.
 
 use crate::chart::{Axis, Chart, Look, Point, Series};
-use crate::planner::compare::choices;
+use crate::planner::compare::proposals;
 use crate::planner::keys::keys;
 use crate::planner::search::Effort;
-use crate::planner::{Candidate, Choice, Question, fresh};
+use crate::planner::{Candidate, Proposal, Question, fresh};
 use crate::scenarios::{self, Cell};
-use crate::simulate::{Scenario, SimulateError, Summary};
+use crate::simulate::delays::MAX_DELAY;
+use crate::simulate::{Arrivals, Scenario, SimulateError, Summary};
 
 /// Trials of a scenario of the grid.
 const RUNS: u32 = 1000;
@@ -25,9 +26,9 @@ pub struct Study {
 
 /// The grid: what was planned, and what may go otherwise.
 fn grid(question: &Question, found: &Candidate) -> Result<String, SimulateError> {
-    let scenario = question.scenario(&found.choice, Effort::Fine)?;
+    let scenario = question.scenario(&found.proposal, Effort::Fine)?;
     let (plan, world) = (&scenario.plan, &scenario.world);
-    let (baseline, effect) = (question.baseline, found.choice.effect);
+    let (baseline, effect) = (question.baseline, found.proposal.effect);
     let drift = world.instance.drift;
     let fits = |rate: f64| [rate, rate + drift].iter().all(|rate| (0.0..=1.0).contains(rate));
     let all = ["no-effect", "planned", "half", "reversed", "one-against"];
@@ -38,8 +39,15 @@ fn grid(question: &Question, found: &Candidate) -> Result<String, SimulateError>
         effects.truncate(4);
     }
     let most = [baseline, baseline + effect, baseline - effect].into_iter().fold(0.0, f64::max);
-    let drift = f64::min(0.1, (1.0 - most) / 2.0).max(0.0);
-    let late = (plan.patients() / 20).clamp(1, 4000).max(world.delay.to);
+    // A scenario must differ from the plan, or it tests nothing: twice the delay at least, another
+    // drift, other arrivals.
+    let rise = f64::min(0.1, (1.0 - most - drift.max(0.0)) / 2.0).max(0.01);
+    let drift = drift + rise;
+    let late = (plan.patients() / 20).clamp(1, 4000).max(2 * world.delay.to).min(MAX_DELAY);
+    let uneven = match world.arrivals {
+        Arrivals::Zipf(steepness) => format!("zipf:{}", steepness + 1.0),
+        _ => "zipf".to_owned(),
+    };
     let [lost0, lost1] = world.lost.0;
     let boundary =
         scenario.boundary.map_or(String::new(), |kind| format!("boundary = \"{}\"\n", kind.name()));
@@ -51,8 +59,8 @@ fn grid(question: &Question, found: &Candidate) -> Result<String, SimulateError>
          [[scenario]]\nname = \"10 % more outcomes lost\"\nlost = \"{},{}\"\n\n\
          [[scenario]]\nname = \"20 % more lost in arm 1\"\nlost = \"{lost0},{}\"\n\n\
          [[scenario]]\nname = \"outcomes {late} patients late\"\ndelay = {late}\n\n\
-         [[scenario]]\nname = \"rates rise by {drift:.2}\"\ndrift = {drift:.2}\n\n\
-         [[scenario]]\nname = \"uneven arrivals\"\narrivals = \"zipf\"\n",
+         [[scenario]]\nname = \"rates rise by {drift:.2} over the trial\"\ndrift = {drift:.2}\n\n\
+         [[scenario]]\nname = \"uneven arrivals\"\narrivals = \"{uneven}\"\n",
         if plan.design().name() == "uniform" { "interim" } else { plan.design().name() },
         fresh(scenario.seed),
         keys(plan),
@@ -67,15 +75,15 @@ fn grid(question: &Question, found: &Candidate) -> Result<String, SimulateError>
 fn curves(
     question: &Question,
     found: &Candidate,
-    along: impl Fn(&Choice, f64) -> Option<(Choice, f64)>,
+    along: impl Fn(&Proposal, f64) -> Option<(Proposal, f64)>,
 ) -> Result<Vec<Series>, SimulateError> {
     let mut all = Vec::new();
-    for choice in choices(&found.choice) {
+    for proposal in proposals(&found.proposal) {
         let mut points = Vec::new();
         let mut name = String::new();
         for share in SHARES {
-            let Some((choice, x)) = along(&choice, share) else { continue };
-            let scenario = question.scenario(&choice, Effort::Rough)?;
+            let Some((proposal, x)) = along(&proposal, share) else { continue };
+            let scenario = question.scenario(&proposal, Effort::Rough)?;
             let scenario = Scenario { seed: fresh(scenario.seed), ..scenario };
             name = scenario.name();
             let summary = question.play(&scenario)?;
@@ -100,16 +108,16 @@ pub fn study(question: &Question, found: &Candidate) -> Result<Study, SimulateEr
         let summary = question.play(&cell.scenario)?;
         cells.push((cell, summary));
     }
-    let (patients, effect) = (found.choice.patients, found.choice.effect);
+    let (patients, effect) = (found.proposal.patients, found.proposal.effect);
     let least = 20 * u32::from(question.base.plan.features());
-    let over_patients = curves(question, found, |choice, share| {
+    let over_patients = curves(question, found, |proposal, share| {
         let patients = ((f64::from(patients) * share) as u32).max(least);
-        Some((Choice { patients, ..*choice }, f64::from(patients)))
+        Some((Proposal { patients, ..*proposal }, f64::from(patients)))
     })?;
-    let over_effect = curves(question, found, |choice, share| {
+    let over_effect = curves(question, found, |proposal, share| {
         let effect = effect * share;
         let fits = (0.0..=1.0).contains(&(question.baseline + effect));
-        fits.then_some((Choice { effect, ..*choice }, effect))
+        fits.then_some((Proposal { effect, ..*proposal }, effect))
     })?;
     let power = Axis { name: "power (share of intervals that exclude 0)", log: false };
     let chart = |title: &str, subtitle: String, axis: &'static str, series: Vec<Series>| Chart {
@@ -148,13 +156,54 @@ mod tests {
         let given = Given { patients: Some(200), effect: Some(0.2), epsilon: None, alpha: None };
         let wish =
             Wish { power: None, width: None, better: None, regret: None, target: Target::Feature };
-        let question = Question { base, baseline: 0.4, given, wish, meter: &Silent };
-        let choice = question.start();
-        let small = Scenario { runs: 2, ..question.scenario(&choice, Effort::Rough).unwrap() };
+        let question = Question {
+            base,
+            baseline: 0.4,
+            given,
+            wish,
+            is_design_given: true,
+            at_most: 1.5,
+            meter: &Silent,
+        };
+        let proposal = question.start();
+        let small = Scenario { runs: 2, ..question.scenario(&proposal, Effort::Rough).unwrap() };
         let summary = question.play(&small).unwrap();
-        let found = Candidate { choice, summary, error: None };
+        let found = Candidate { proposal, summary, error: None };
         let cells = scenarios::parse("g", &grid(&question, &found).unwrap()).unwrap();
         assert!(cells.iter().all(|cell| cell.scenario.boundary == Some(Kind::Pocock)));
         assert!(cells.iter().all(|cell| cell.scenario.plan.reports() == 2));
+    }
+
+    /// Every scenario but the first differs from the plan in the world it names, also where the
+    /// plan has late outcomes, drift and uneven arrivals itself.
+    #[test]
+    fn scenarios_differ_from_the_plan() {
+        let plan = Plan::parse("features=2 patients=2000 epsilon=1").unwrap();
+        let mut base = Scenario::new(plan, Instance::same(2, 0.4, 0.6), 1, 1);
+        base.world.delay = crate::simulate::Delay::fixed(180);
+        base.world.arrivals = Arrivals::Zipf(1.0);
+        base.world.instance.drift = 0.1;
+        let given = Given { patients: Some(2000), effect: Some(0.2), epsilon: None, alpha: None };
+        let wish =
+            Wish { power: None, width: None, better: None, regret: None, target: Target::Feature };
+        let (is_design_given, at_most) = (true, 1.5);
+        let question =
+            Question { base, baseline: 0.4, given, wish, is_design_given, at_most, meter: &Silent };
+        let proposal = question.start();
+        let small = Scenario { runs: 2, ..question.scenario(&proposal, Effort::Rough).unwrap() };
+        let summary = question.play(&small).unwrap();
+        let found = Candidate { proposal, summary, error: None };
+        let cells = scenarios::parse("g", &grid(&question, &found).unwrap()).unwrap();
+        let world = |name: &str| {
+            let is_planned = |cell: &&Cell| cell.effect == scenarios::Effect::Planned;
+            let found = cells.iter().filter(is_planned).find(|cell| cell.name.contains(name));
+            found.unwrap_or_else(|| panic!("{name}")).scenario.world.clone()
+        };
+        let planned = world("as planned");
+        assert_eq!(planned.delay, crate::simulate::Delay::fixed(180));
+        for name in ["outcomes lost", "lost in arm 1", "late", "rise", "uneven"] {
+            assert_ne!(world(name), planned, "{name}");
+        }
+        assert_eq!(world("late").delay, crate::simulate::Delay::fixed(360));
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A board that a trial may run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Board {
+pub enum BoardName {
     /// The micro:bit v1.
     V1,
     /// The Raspberry Pi Pico 2.
@@ -13,7 +13,7 @@ pub enum Board {
     V2,
 }
 
-impl Board {
+impl BoardName {
     /// All, the smaller first.
     pub const ALL: [Self; 3] = [Self::V1, Self::Pico2, Self::V2];
 
@@ -56,7 +56,7 @@ impl Board {
     }
 }
 
-impl fmt::Display for Board {
+impl fmt::Display for BoardName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::V1 => "micro:bit v1",
@@ -74,9 +74,9 @@ mod tests {
     #[test]
     fn rooms_are_those_of_the_firmware() {
         for (board, source) in [
-            (Board::V1, include_str!("../../../../src/board/nrf/v1.rs")),
-            (Board::Pico2, include_str!("../../../../src/board/rp2350/mod.rs")),
-            (Board::V2, include_str!("../../../../src/board/nrf/v2.rs")),
+            (BoardName::V1, include_str!("../../../../src/board/nrf/v1.rs")),
+            (BoardName::Pico2, include_str!("../../../../src/board/rp2350/mod.rs")),
+            (BoardName::V2, include_str!("../../../../src/board/nrf/v2.rs")),
         ] {
             let room = format!("pub const WAITING: usize = {};", board.room());
             assert!(source.contains(&room), "{board}: {room}");
@@ -85,9 +85,9 @@ mod tests {
 
     #[test]
     fn a_full_board_is_refused_with_a_way_out() {
-        assert_eq!(Board::V1.refusal(256), None);
-        assert!(Board::V1.refusal(257).is_some_and(|why| why.contains("--board pico2")));
-        assert!(Board::V1.refusal(1025).is_some_and(|why| why.contains("--board v2")));
-        assert!(Board::V2.refusal(5000).is_some_and(|why| why.contains("several devices")));
+        assert_eq!(BoardName::V1.refusal(256), None);
+        assert!(BoardName::V1.refusal(257).is_some_and(|why| why.contains("--board pico2")));
+        assert!(BoardName::V1.refusal(1025).is_some_and(|why| why.contains("--board v2")));
+        assert!(BoardName::V2.refusal(5000).is_some_and(|why| why.contains("several devices")));
     }
 }

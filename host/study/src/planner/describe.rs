@@ -2,16 +2,20 @@
 
 use std::fmt::Write;
 
+use super::answer::Answer;
 use super::compare::{Column, Comparison, Yardstick};
 use super::search::Effort;
 use super::verdict::{advice, percent};
 use super::{Candidate, Question, Target, fresh};
 use crate::boundaries::Kind;
 use crate::simulate::figures::{Reading, Unit};
+use crate::simulate::statistics::OVERALL;
+use crate::simulate::world::KEYS;
 use crate::simulate::{SimulateError, Summary};
+use equipoise::plan::DesignName;
 
 /// The rows of the table: a name and what stands in a column.
-pub type Row = (String, Box<dyn Fn(&Column) -> String>);
+pub type ComparisonRow = (String, Box<dyn Fn(&Column) -> String>);
 
 fn figure(share: impl Into<Reading>) -> String {
     Unit::Share.write(share)
@@ -23,11 +27,14 @@ fn number(value: Option<f64>) -> String {
 
 /// The rows that `plan` and the dossier show.
 #[must_use]
-pub fn rows(question: &Question, patients: u32, yardstick: Yardstick) -> Vec<Row> {
-    fn row(name: impl Into<String>, cell: impl Fn(&Column) -> String + 'static) -> Row {
+pub fn rows(question: &Question, patients: u32, yardstick: Yardstick) -> Vec<ComparisonRow> {
+    fn row(name: impl Into<String>, cell: impl Fn(&Column) -> String + 'static) -> ComparisonRow {
         (name.into(), Box::new(cell))
     }
-    fn planned(name: impl Into<String>, cell: impl Fn(&Summary) -> String + 'static) -> Row {
+    fn planned(
+        name: impl Into<String>,
+        cell: impl Fn(&Summary) -> String + 'static,
+    ) -> ComparisonRow {
         row(name, move |column| cell(&column.planned))
     }
     let equal = match yardstick {
@@ -41,7 +48,7 @@ pub fn rows(question: &Question, patients: u32, yardstick: Yardstick) -> Vec<Row
             c.needed.as_ref().map_or("-".into(), |found| {
                 let error = found.error.filter(|error| *error >= 0.5);
                 let error = error.map_or(String::new(), |error| format!(" +- {error:.0}"));
-                format!("{}{error}", found.choice.patients)
+                format!("{}{error}", found.proposal.patients)
             })
         }),
         row("... of them on the worse arm", |c| {
@@ -54,11 +61,11 @@ pub fn rows(question: &Question, patients: u32, yardstick: Yardstick) -> Vec<Row
         planned("... root mean squared error", |s| number(s.mse.map(|mse| mse.mean.sqrt()))),
         planned("... intervals that hold the effect", |s| figure(s.coverage)),
         planned("... that exclude 0 on the wrong side", |s| figure(s.wrong_side)),
-        planned(format!("... power of the overall effect{}", mark(overall)), |s| {
+        planned(format!("... power of the overall effect (1){}", mark(overall)), |s| {
             figure(s.overall_excludes_0)
         }),
-        planned("... coverage of the overall effect", |s| figure(s.overall_coverage)),
-        planned("... width of the overall effect", |s| number(s.overall_width)),
+        planned("... coverage of the overall effect (1)", |s| figure(s.overall_coverage)),
+        planned("... width of the overall effect (1)", |s| number(s.overall_width)),
         planned("... patients on the better arm", |s| percent(1.0 - s.worse_share)),
         planned("... regret (outcomes lost)", |s| {
             format!("{:.1} +- {:.1}", s.regret.mean, s.regret.error)
@@ -66,25 +73,77 @@ pub fn rows(question: &Question, patients: u32, yardstick: Yardstick) -> Vec<Row
         planned("... features that settle before half", |s| percent(s.dropped)),
         row("without an effect: excludes 0", |c| figure(c.null.excludes_0)),
         row("... in any feature", |c| figure(c.null.any_error)),
-        row("... overall effect", |c| figure(c.null.overall_excludes_0)),
+        row("... overall effect (1)", |c| figure(c.null.overall_excludes_0)),
     ]
 }
 
 /// The plan that was found, in one line.
 #[must_use]
 pub fn headline(question: &Question, found: &Candidate) -> String {
-    let choice = &found.choice;
+    let proposal = &found.proposal;
     let searched = match (question.given.patients, question.given.effect) {
-        (None, _) => format!("{} patients (+- {:.0})", choice.patients, found.error.unwrap_or(0.0)),
+        (None, _) => {
+            format!("{} patients (+- {:.0})", proposal.patients, found.error.unwrap_or(0.0))
+        }
         (_, None) => format!(
             "{} patients, an effect of {:.4} (+- {:.4})",
-            choice.patients,
-            choice.effect,
+            proposal.patients,
+            proposal.effect,
             found.error.unwrap_or(0.0)
         ),
-        _ => format!("{} patients", choice.patients),
+        _ => format!("{} patients", proposal.patients),
     };
-    format!("{}: {searched}, epsilon {}, alpha {}", choice.design, choice.epsilon, choice.alpha)
+    let alpha = match proposal.design {
+        DesignName::Uniform => String::new(),
+        _ => format!(", alpha {}", proposal.alpha),
+    };
+    format!("{}: {searched}, epsilon {}{alpha}", proposal.design, proposal.epsilon)
+}
+
+/// The assumed spread of graded outcomes, in words; none for yes/no outcomes.
+#[must_use]
+pub fn spread(question: &Question) -> Option<String> {
+    let (scale, world) = (question.base.plan.scale(), &question.base.world);
+    let key = KEYS.iter().find(|key| key.name == "sd").filter(|_| scale > 1)?;
+    let words = (key.words)(world, scale);
+    Some(format!(
+        "Assumed standard deviation of an outcome over its scale, arm 0 and arm 1: {words}."
+    ))
+}
+
+/// The adaptive trial with other values of alpha and epsilon: a heading and a line each, or
+/// nothing.
+#[must_use]
+pub fn alternatives(question: &Question, answer: &Answer) -> Vec<[String; 6]> {
+    let adaptive = answer.comparison.column(DesignName::Interim);
+    let chosen = match answer.found.proposal.design {
+        DesignName::Interim => Some(&answer.found),
+        _ => adaptive.and_then(|column| column.needed.as_ref()),
+    };
+    let Some(chosen) = chosen.filter(|_| !answer.alternatives.is_empty()) else {
+        return Vec::new();
+    };
+    let line = |candidate: &Candidate| {
+        let Candidate { proposal, summary, .. } = candidate;
+        let worse = summary.worse_share * f64::from(proposal.patients);
+        let power = question.wish.power_of(summary).map(|power| power.mean);
+        [
+            proposal.alpha.to_string(),
+            proposal.epsilon.to_string(),
+            proposal.patients.to_string(),
+            format!("{worse:.0}"),
+            Unit::Share.write(power),
+            format!("{:.4}", question.wish.width_of(summary)),
+        ]
+    };
+    let heading =
+        ["alpha", "epsilon", "patients", "on the worse arm", "power", "width"].map(String::from);
+    let mut lines: Vec<&Candidate> = answer.alternatives.iter().chain([chosen]).collect();
+    lines.sort_by(|a, b| {
+        let key = |c: &Candidate| (c.proposal.epsilon.to_f64(), c.proposal.alpha.to_f64());
+        key(a).partial_cmp(&key(b)).unwrap_or(core::cmp::Ordering::Equal)
+    });
+    core::iter::once(heading).chain(lines.into_iter().map(line)).collect()
 }
 
 /// Meaning of power, coverage and width with a boundary.
@@ -102,16 +161,21 @@ pub fn of_boundary(kind: Kind) -> String {
 ///
 /// # Errors
 /// A value out of its range.
-pub fn reproduce(question: &Question, found: &Candidate) -> Result<String, SimulateError> {
-    let scenario = question.scenario(&found.choice, Effort::Fine)?;
+pub fn reproduce(
+    question: &Question,
+    found: &Candidate,
+    comparison: &Comparison,
+) -> Result<String, SimulateError> {
+    let scenario = question.scenario(&found.proposal, Effort::Fine)?;
     let plan = &scenario.plan;
     let boundary =
         scenario.boundary.map_or(String::new(), |kind| format!(" --boundary {}", kind.name()));
+    let designs: Vec<&str> = comparison.columns.iter().map(|column| &*column.name).collect();
+    let designs = designs.join(",");
     Ok(format!(
-        "equipoise simulate --design {},uniform,fixed --features {} --patients {} --epsilon {} \
+        "equipoise simulate --design {designs} --features {} --patients {} --epsilon {} \
          --alpha {} --beta {} --scale {} --reports {}{boundary} --baseline {} --effect {} {} --runs {} \
          --seed {}",
-        plan.design(),
         plan.features(),
         plan.patients(),
         plan.epsilon(),
@@ -120,7 +184,7 @@ pub fn reproduce(question: &Question, found: &Candidate) -> Result<String, Simul
         plan.scale(),
         plan.reports(),
         question.baseline,
-        found.choice.effect,
+        found.proposal.effect,
         scenario.world.options(),
         scenario.runs,
         fresh(scenario.seed),
@@ -131,13 +195,10 @@ pub fn reproduce(question: &Question, found: &Candidate) -> Result<String, Simul
 ///
 /// # Errors
 /// A value out of its range.
-pub fn describe(
-    question: &Question,
-    found: &Candidate,
-    comparison: &Comparison,
-) -> Result<String, SimulateError> {
+pub fn describe(question: &Question, answer: &Answer) -> Result<String, SimulateError> {
+    let Answer { found, comparison, .. } = answer;
     let mut text = headline(question, found) + "\n\n";
-    let rows = rows(question, found.choice.patients, comparison.yardstick);
+    let rows = rows(question, found.proposal.patients, comparison.yardstick);
     let widest = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let _ = write!(text, "{:<widest$}", "");
     for column in &comparison.columns {
@@ -153,6 +214,23 @@ pub fn describe(
         text.push('\n');
     }
     let _ = writeln!(text, "\n{}", advice(comparison));
+    let _ = writeln!(text, "\n(1) The overall effect is {OVERALL}.");
+    if let Some(spread) = spread(question) {
+        let _ = writeln!(text, "{spread}");
+    }
+    let lines = alternatives(question, answer);
+    if !lines.is_empty() {
+        let _ = writeln!(
+            text,
+            "\nThe adaptive trial with other values (epsilon is the ethics board's choice):"
+        );
+    }
+    for [alpha, epsilon, patients, worse, power, width] in lines {
+        let _ = writeln!(
+            text,
+            "{alpha:>8} {epsilon:>9} {patients:>10} {worse:>18} {power:>9} {width:>9}"
+        );
+    }
     if let Some(kind) = question.base.boundary {
         let _ = writeln!(text, "\n{}", of_boundary(kind));
     }
@@ -160,7 +238,7 @@ pub fn describe(
         text,
         "\n+- is one standard error; the figures come from {} fresh trials each. Again:\n{}",
         found.summary.runs,
-        reproduce(question, found)?
+        reproduce(question, found, comparison)?
     );
     Ok(text)
 }

@@ -1,16 +1,17 @@
 //! The numbers that are not given: patients and effect by bracketing, epsilon and alpha along their
 //! ladders.
 
+use super::alpha::alphas;
 use super::search::{self, Effort, first_good};
 use super::wish::score_error;
-use super::{Candidate, Choice, Given, Question, Target, Wish};
+use super::{Candidate, Given, Proposal, Question, Target, Wish};
 use crate::normal::probit;
-use crate::simulate::{Instance, Policy, SimulateError, Summary};
-use equipoise::plan::{Design, Ratio};
+use crate::simulate::{Instance, Policy, SimulateError, World};
+use equipoise::plan::{DesignName, Ratio};
 use equipoise::terms::Arm;
-use equipoise::terms::MAX_PATIENTS;
+use equipoise::terms::MAX_KITS;
 
-/// The ladders of epsilon and alpha, as numerator and denominator.
+/// The ladder of epsilon, as numerator and denominator.
 pub(super) const EPSILONS: [(u32, u32); 21] = [
     (1, 20),
     (1, 10),
@@ -34,15 +35,15 @@ pub(super) const EPSILONS: [(u32, u32); 21] = [
     (8, 1),
     (10, 1),
 ];
-pub(super) const ALPHAS: [(u32, u32); 9] =
-    [(0, 1), (1, 8), (1, 4), (3, 8), (1, 2), (5, 8), (3, 4), (7, 8), (1, 1)];
-/// alpha if no wish asks for another value.
+/// alpha where it is not asked for: the file of a fixed trial has one too.
 const ALPHA: (u32, u32) = (1, 4);
+/// Most patients of a plan: those for whom a device has kits, should the trial be blinded.
+pub const MAX_PATIENTS: u32 = MAX_KITS;
 /// Fewest patients of a feature in a search.
 const MIN_A_FEATURE: u32 = 10;
 
 pub(super) fn ratio((num, den): (u32, u32)) -> Ratio {
-    // The ladders hold legal ratios only.
+    // The ladder holds legal ratios only.
     Ratio::new(num, den).unwrap_or(Ratio::ONE)
 }
 
@@ -50,7 +51,8 @@ impl Question<'_> {
     /// The variance of an estimate times patients, without noise: where a search begins.
     fn spread(&self, effect: f64) -> f64 {
         let instance = Instance::with_effect(1, self.baseline, effect);
-        let variance = |arm| instance.variance(0, arm, self.base.plan.scale());
+        let world = World { sd: self.base.world.sd, ..World::plain(instance) };
+        let variance = |arm| world.variance(0, arm, self.base.plan.scale());
         let features = f64::from(self.base.plan.features());
         let share = if self.wish.target == Target::Feature { features } else { 1.0 };
         2.0 * share * Arm::BOTH.map(variance).iter().sum::<f64>()
@@ -61,23 +63,25 @@ impl Question<'_> {
         1.96 + self.wish.power.map_or(0.84, probit)
     }
 
-    /// The fewest patients with which a choice fulfils `wish`; none if no plan has as many.
-    ///
-    /// # Errors
-    /// A value out of its range.
-    pub fn fewest_patients(
+    /// The fewest patients with which a proposal fulfils `wish`, from a guess; none if no device
+    /// takes as many. The figures are those of the search, close to the answer.
+    pub(super) fn patients_for(
         &self,
-        choice: &Choice,
+        proposal: &Proposal,
         wish: &Wish,
+        near: Option<u32>,
     ) -> Result<Option<Candidate>, SimulateError> {
-        let guess = match wish.width {
-            Some(width) if wish.power.is_none() => (2.0 * 1.96 / width).powi(2),
-            _ => (self.wanted_z() / choice.effect).powi(2),
-        } * self.spread(choice.effect);
+        let guess = match (near, wish.width) {
+            (Some(near), _) => f64::from(near),
+            (None, Some(width)) if wish.power.is_none() => {
+                (2.0 * 1.96 / width).powi(2) * self.spread(proposal.effect)
+            }
+            _ => (self.wanted_z() / proposal.effect).powi(2) * self.spread(proposal.effect),
+        };
         let features = u32::from(self.base.plan.features());
         let least = f64::from(MIN_A_FEATURE * features);
         let range = [least.ln(), f64::from(MAX_PATIENTS).ln()];
-        let at = |x: f64| Choice { patients: x.exp().round() as u32, ..*choice };
+        let at = |x: f64| Proposal { patients: x.exp().round() as u32, ..*proposal };
         let mut last = None;
         let root = search::solve(range, guess.ln(), |x, effort| {
             let summary = self.measure(&at(x), effort)?;
@@ -85,54 +89,69 @@ impl Question<'_> {
             last = Some(summary);
             Ok::<_, SimulateError>(score)
         })?;
-        let (Some(root), Some(last)) = (root, last) else { return Ok(None) };
-        let choice = at(root.at);
-        let error = score_error(wish, &last) / root.slope * f64::from(choice.patients);
-        let summary = self.confirm(&choice)?;
-        Ok(Some(Candidate { choice, summary, error: Some(error) }))
+        let (Some(root), Some(summary)) = (root, last) else { return Ok(None) };
+        let proposal = at(root.at);
+        let error = score_error(wish, &summary) / root.slope * f64::from(proposal.patients);
+        Ok(Some(Candidate { proposal, summary, error: Some(error) }))
     }
 
-    /// The smallest effect for which a choice fulfils the wishes.
-    fn smallest_effect(&self, choice: &Choice) -> Result<Option<Candidate>, SimulateError> {
+    /// The smallest effect for which a proposal fulfils `wish`, from a guess.
+    pub(super) fn effect_for(
+        &self,
+        proposal: &Proposal,
+        wish: &Wish,
+        near: Option<f64>,
+    ) -> Result<Option<Candidate>, SimulateError> {
         let most = 1.0 - self.baseline;
-        let guess = self.wanted_z() * (self.spread(0.0) / f64::from(choice.patients)).sqrt();
-        let at = |x: f64| Choice { effect: x.exp().min(most), ..*choice };
+        let guess = self.wanted_z() * (self.spread(0.0) / f64::from(proposal.patients)).sqrt();
+        let at = |x: f64| Proposal { effect: x.exp().min(most), ..*proposal };
         let mut last = None;
-        let root = search::solve([1e-4f64.ln(), most.ln()], guess.ln(), |x, effort| {
+        let range = [1e-4f64.ln(), most.ln()];
+        let root = search::solve(range, near.unwrap_or(guess).ln(), |x, effort| {
             let summary = self.measure(&at(x), effort)?;
-            let score = self.wish.score(&summary);
+            let score = wish.score(&summary);
             last = Some(summary);
             Ok::<_, SimulateError>(score)
         })?;
-        let (Some(root), Some(last)) = (root, last) else { return Ok(None) };
-        let choice = at(root.at);
-        let error = score_error(&self.wish, &last) / root.slope * choice.effect;
-        let summary = self.confirm(&choice)?;
-        Ok(Some(Candidate { choice, summary, error: Some(error) }))
+        let (Some(root), Some(summary)) = (root, last) else { return Ok(None) };
+        let proposal = at(root.at);
+        let error = score_error(wish, &summary) / root.slope * proposal.effect;
+        Ok(Some(Candidate { proposal, summary, error: Some(error) }))
     }
 
-    /// The best alpha of a choice, if one fulfils the wishes.
-    fn best_alpha(&self, choice: &Choice) -> Result<Option<Choice>, SimulateError> {
-        let try_alpha = |alpha: (u32, u32), enough: fn(&Wish, &Summary) -> f64| {
-            let choice = Choice { alpha: ratio(alpha), ..*choice };
-            let summary = self.measure(&choice, Effort::Rough)?;
-            let good = enough(&self.wish, &summary) >= 0.0;
-            Ok::<_, SimulateError>(good.then(|| (choice, self.wish.measured(&summary))))
-        };
-        if self.wish.cares() {
-            let found = first_good(&ALPHAS, |alpha| try_alpha(*alpha, Wish::cared))?;
-            return Ok(found.filter(|(_, measured)| *measured >= 0.0).map(|(choice, _)| choice));
-        }
-        let mut falling = ALPHAS;
-        falling.reverse();
-        let found = first_good(&falling, |alpha| try_alpha(*alpha, Wish::measured))?;
-        Ok(found.map(|(choice, _)| choice))
+    /// A candidate with the figures that are shown.
+    fn confirmed(&self, found: Candidate) -> Result<Candidate, SimulateError> {
+        Ok(Candidate { summary: self.confirm(&found.proposal)?, ..found })
     }
 
-    /// The choice at which a search begins.
+    /// The fewest patients with which a proposal fulfils `wish`; none if no device takes as many.
+    ///
+    /// # Errors
+    /// A value out of its range.
+    pub fn fewest_patients(
+        &self,
+        proposal: &Proposal,
+        wish: &Wish,
+    ) -> Result<Option<Candidate>, SimulateError> {
+        let found = self.patients_for(proposal, wish, None)?;
+        found.map(|found| self.confirmed(found)).transpose()
+    }
+
+    /// The smallest alpha that fulfils the wishes for the patients, if it fulfils the others too.
+    fn caring_alpha(&self, proposal: &Proposal) -> Result<Option<Proposal>, SimulateError> {
+        let found = first_good(&alphas(), |alpha| {
+            let proposal = Proposal { alpha: *alpha, ..*proposal };
+            let summary = self.measure(&proposal, Effort::Rough)?;
+            let good = self.wish.cared(&summary) >= 0.0;
+            Ok::<_, SimulateError>(good.then(|| (proposal, self.wish.measured(&summary))))
+        })?;
+        Ok(found.filter(|(_, measured)| *measured >= 0.0).map(|(proposal, _)| proposal))
+    }
+
+    /// The proposal at which a search begins.
     #[must_use]
-    pub fn start(&self) -> Choice {
-        Choice {
+    pub fn start(&self) -> Proposal {
+        Proposal {
             design: self.base.plan.design(),
             policy: Policy::Core,
             patients: self.given.patients.unwrap_or_else(|| self.base.plan.patients()),
@@ -142,44 +161,60 @@ impl Question<'_> {
         }
     }
 
-    /// Finds the numbers that are not given; none if no choice fulfils the wishes.
+    /// Finds the numbers that are not given; none if no proposal fulfils the wishes.
     ///
     /// # Errors
     /// A value out of its range.
     pub fn solve(&self) -> Result<Option<Candidate>, SimulateError> {
+        Ok(self.solve_all()?.map(|(found, _)| found))
+    }
+
+    /// As [`Self::solve`], with the other values of alpha that were tried.
+    pub(super) fn solve_all(&self) -> Result<Option<(Candidate, Vec<Candidate>)>, SimulateError> {
         let start = self.start();
         let Given { patients, effect, epsilon, alpha } = self.given;
+        let free = alpha.is_none() && start.design == DesignName::Interim;
+        let shown = |found: Option<(Candidate, Vec<Candidate>)>| {
+            found.map(|(found, tried)| Ok((self.confirmed(found)?, tried))).transpose()
+        };
         if patients.is_none() || effect.is_none() {
-            let search = |choice: &Choice, wish: &Wish| match patients {
-                None => self.fewest_patients(choice, wish),
-                Some(_) => self.smallest_effect(choice),
-            };
-            // Without alpha the wishes about the estimate give the patients of each alpha; taken is
-            // the smallest alpha that meets the wishes about share or regret.
-            if patients.is_none() && alpha.is_none() && self.wish.cares() && self.wish.measures() {
-                let wish = Wish { better: None, regret: None, ..self.wish };
-                return first_good(&ALPHAS, |alpha| {
-                    let found = search(&Choice { alpha: ratio(*alpha), ..start }, &wish)?;
-                    Ok(found.filter(|found| self.wish.cared(&found.summary) >= 0.0))
-                });
+            if free && !self.wish.cares() {
+                return shown(self.choose_alpha(&start)?);
             }
-            return search(&start, &self.wish);
+            let search = |proposal: &Proposal, wish: &Wish| match patients {
+                None => self.patients_for(proposal, wish, None),
+                Some(_) => self.effect_for(proposal, wish, None),
+            };
+            // The wishes about the estimate give the patients of each alpha; taken is the smallest
+            // alpha that meets the wishes about share or regret.
+            let found = if free && self.wish.measures() {
+                let wish = Wish { better: None, regret: None, ..self.wish };
+                first_good(&alphas(), |alpha| {
+                    let found = search(&Proposal { alpha: *alpha, ..start }, &wish)?;
+                    Ok::<_, SimulateError>(
+                        found.filter(|found| self.wish.cared(&found.summary) >= 0.0),
+                    )
+                })?
+            } else {
+                search(&start, &self.wish)?
+            };
+            return shown(found.map(|found| (found, Vec::new())));
         }
         let at = |epsilon: Ratio| {
-            let choice = Choice { epsilon, ..start };
-            match alpha {
-                None if start.design == Design::Interim => self.best_alpha(&choice),
-                _ => {
-                    let summary = self.measure(&choice, Effort::Fine)?;
-                    Ok((self.wish.score(&summary) >= 0.0).then_some(choice))
-                }
+            let proposal = Proposal { epsilon, ..start };
+            if free && !self.wish.cares() {
+                return self.choose_alpha(&proposal);
             }
+            let proposal = if free { self.caring_alpha(&proposal)? } else { Some(proposal) };
+            let Some(proposal) = proposal else { return Ok(None) };
+            let summary = self.measure(&proposal, Effort::Fine)?;
+            let good = free || self.wish.score(&summary) >= 0.0;
+            let found = Candidate { proposal, summary, error: None };
+            Ok::<_, SimulateError>(good.then_some((found, Vec::new())))
         };
-        let found = match epsilon {
+        shown(match epsilon {
             Some(epsilon) => at(epsilon)?,
             None => first_good(&EPSILONS, |epsilon| at(ratio(*epsilon)))?,
-        };
-        let Some(choice) = found else { return Ok(None) };
-        Ok(Some(Candidate { choice, summary: self.confirm(&choice)?, error: None }))
+        })
     }
 }

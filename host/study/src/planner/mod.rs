@@ -9,7 +9,7 @@
 //! | patients | the fewest that fulfil all wishes |
 //! | effect | the smallest for which the wishes hold |
 //! | epsilon | the least of a ladder of round values |
-//! | alpha | with a wish about patients (share, regret) the smallest that fulfils it, which is the best estimate; with one about the estimate (power, width) alone the largest; 1/4 if patients or effect are asked for and no share is wanted |
+//! | alpha | with a wish about patients (share, regret) the smallest that fulfils it, which is the best estimate; else the one that spares most patients the worse arm within a limit ([`alpha`]) |
 //!
 //! Patients and effect are bracketed ([`search`]), epsilon and alpha are found by halving their
 //! ladders. All candidates of a search see the same patients; the figures that are shown come from
@@ -17,8 +17,12 @@
 //!
 //! The answer is compared with two fixed trials, `uniform` (private) and `fixed` (not), at the same
 //! number of patients and at the number each needs for the same power or width; [`verdict`] says
-//! whether adaptation pays and what is refused.
+//! whether adaptation pays and what is refused. Where it does not pay, the answer is the `uniform`
+//! trial, unless the adaptive one was asked for by name or a share of the patients is wanted
+//! ([`answer`]).
 
+mod alpha;
+pub mod answer;
 pub mod board;
 pub mod compare;
 pub mod describe;
@@ -31,7 +35,8 @@ pub mod verdict;
 mod wish;
 
 use crate::simulate::{Instance, Policy, Scenario, SimulateError, Summary, sums};
-use equipoise::plan::{Design, Plan, Ratio};
+use equipoise::plan::{DesignName, Plan, Ratio};
+pub use find::MAX_PATIENTS;
 use search::Effort;
 pub use wish::{Target, Wish};
 
@@ -51,11 +56,11 @@ pub struct Given {
     pub alpha: Option<Ratio>,
 }
 
-/// One choice of these numbers, and who chooses the arms.
+/// One proposal of these numbers, and who chooses the arms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the options of the command line, by the same names")]
-pub struct Choice {
-    pub design: Design,
+pub struct Proposal {
+    pub design: DesignName,
     pub policy: Policy,
     pub patients: u32,
     pub effect: f64,
@@ -74,6 +79,10 @@ pub struct Question<'a> {
     pub given: Given,
     /// The wishes.
     pub wish: Wish,
+    /// Whether the design was asked for by name.
+    pub is_design_given: bool,
+    /// Most patients of an adaptive trial whose alpha is chosen, in those of `uniform`.
+    pub at_most: f64,
     /// Told the patients of a simulation before it begins, and those of each run as it ends.
     pub meter: &'a (dyn Meter + Sync),
 }
@@ -94,11 +103,11 @@ impl Meter for Silent {
     fn done(&self, _: u64) {}
 }
 
-/// A choice and its figures.
+/// A proposal and its figures.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// The choice.
-    pub choice: Choice,
+    /// The proposal.
+    pub proposal: Proposal,
     /// Its operating characteristics.
     pub summary: Summary,
     /// Standard error of what was searched for (patients or effect), if one was.
@@ -106,20 +115,20 @@ pub struct Candidate {
 }
 
 impl Question<'_> {
-    /// The scenario of a choice.
+    /// The scenario of a proposal.
     ///
     /// # Errors
     /// A value out of its range.
-    pub fn scenario(&self, choice: &Choice, effort: Effort) -> Result<Scenario, SimulateError> {
+    pub fn scenario(&self, proposal: &Proposal, effort: Effort) -> Result<Scenario, SimulateError> {
         let mut parameters = self.base.plan.parameters();
-        parameters.design = choice.design;
-        parameters.patients = choice.patients;
-        parameters.epsilon = choice.epsilon;
-        parameters.alpha = choice.alpha;
+        parameters.design = proposal.design;
+        parameters.patients = proposal.patients;
+        parameters.epsilon = proposal.epsilon;
+        parameters.alpha = proposal.alpha;
         let plan = Plan::new(parameters)?;
         let mut world = self.base.world.clone();
         let drift = world.instance.drift;
-        world.instance = Instance::with_effect(plan.features(), self.baseline, choice.effect);
+        world.instance = Instance::with_effect(plan.features(), self.baseline, proposal.effect);
         world.instance.drift = drift;
         let intervals = if effort == Effort::Fine { FINE } else { ROUGH };
         let a_run = match self.wish.target {
@@ -128,21 +137,22 @@ impl Question<'_> {
         };
         let most = (MAX_WORK / plan.patients()).max(MIN_RUNS);
         let runs = intervals.div_ceil(a_run).clamp(MIN_RUNS, most);
-        let (boundary, seed) = (self.base.boundary, self.base.seed);
-        Ok(Scenario { plan, policy: choice.policy, boundary, world, runs, seed })
+        let Scenario { boundary, seed, .. } = self.base;
+        let planned = self.base.planned.or(Some(proposal.effect));
+        Ok(Scenario { plan, policy: proposal.policy, boundary, planned, world, runs, seed })
     }
 
-    /// Simulates a choice with the patients of the search.
-    fn measure(&self, choice: &Choice, effort: Effort) -> Result<Summary, SimulateError> {
-        self.play(&self.scenario(choice, effort)?)
+    /// Simulates a proposal with the patients of the search.
+    fn measure(&self, proposal: &Proposal, effort: Effort) -> Result<Summary, SimulateError> {
+        self.play(&self.scenario(proposal, effort)?)
     }
 
-    /// Simulates a choice with fresh patients: what is shown.
+    /// Simulates a proposal with fresh patients: what is shown.
     ///
     /// # Errors
     /// A value out of its range.
-    pub fn confirm(&self, choice: &Choice) -> Result<Summary, SimulateError> {
-        let scenario = self.scenario(choice, Effort::Fine)?;
+    pub fn confirm(&self, proposal: &Proposal) -> Result<Summary, SimulateError> {
+        let scenario = self.scenario(proposal, Effort::Fine)?;
         self.play(&Scenario { seed: fresh(scenario.seed), ..scenario })
     }
 

@@ -2,7 +2,7 @@
 //! 0.75, one kind of patient.
 
 use super::compare::{Column, Comparison, Yardstick, compare};
-use super::verdict::{advice, refusal};
+use super::verdict::{advice as advice_of, refusal};
 use super::wish::score_error;
 use super::*;
 use crate::simulate::{Figure, run};
@@ -13,7 +13,15 @@ const NOTHING: Wish =
 fn question(plan: &str, given: Given, wish: Wish) -> Question<'static> {
     let plan = Plan::parse(plan).unwrap();
     let base = Scenario::new(plan, Instance::same(plan.features(), 0.25, 0.75), 1, 1);
-    Question { base, baseline: 0.25, given, wish, meter: &Silent }
+    Question {
+        base,
+        baseline: 0.25,
+        given,
+        wish,
+        is_design_given: true,
+        at_most: 1.5,
+        meter: &Silent,
+    }
 }
 
 fn given(patients: Option<u32>, alpha: Option<Ratio>) -> Given {
@@ -68,23 +76,25 @@ fn figures_shown_come_from_fresh_trials() {
     let of_feature = question(plan, given(Some(40), QUARTER), NOTHING);
     let whole = Wish { target: Target::Overall, ..NOTHING };
     let overall = question(plan, given(Some(40), QUARTER), whole);
-    let choice = of_feature.start();
-    assert_eq!(of_feature.scenario(&choice, Effort::Fine).unwrap().runs, 5_000);
-    assert_eq!(overall.scenario(&choice, Effort::Fine).unwrap().runs, 20_000);
-    let mut scenario = of_feature.scenario(&choice, Effort::Fine).unwrap();
+    let proposal = of_feature.start();
+    assert_eq!(of_feature.scenario(&proposal, Effort::Fine).unwrap().runs, 5_000);
+    assert_eq!(overall.scenario(&proposal, Effort::Fine).unwrap().runs, 20_000);
+    let mut scenario = of_feature.scenario(&proposal, Effort::Fine).unwrap();
     scenario.seed = 2;
-    assert_eq!(of_feature.confirm(&choice).unwrap(), run(&scenario).unwrap());
+    assert_eq!(of_feature.confirm(&proposal).unwrap(), run(&scenario).unwrap());
 }
 
-/// With a wish about the estimate alone alpha is the largest that keeps it, with one for the
-/// patients the smallest; where both cannot be had there is no plan.
+/// With a wish about the estimate alone alpha has the least regret that keeps it, with one for the
+/// patients it is the smallest; where both cannot be had there is no plan.
 #[test]
 fn alpha_is_found_from_its_own_end() {
     let find = |wish: Wish, alpha| {
         let question = question("features=1 patients=300 epsilon=1", given(Some(300), alpha), wish);
-        question.solve().unwrap().map(|found| found.choice.alpha.to_f64())
+        question.solve().unwrap().map(|found| found.proposal.alpha.to_f64())
     };
-    assert_eq!(find(Wish { power: Some(0.3), ..NOTHING }, None), Some(1.0));
+    let free = find(Wish { power: Some(0.3), ..NOTHING }, None).unwrap();
+    let bound = find(Wish { width: Some(0.26), ..NOTHING }, None).unwrap();
+    assert!(free > 0.3 && bound < free, "{free} {bound}");
     assert_eq!(find(Wish { better: Some(0.5), ..NOTHING }, None), Some(0.0));
     let both = Wish { better: Some(0.7), width: Some(0.1), ..NOTHING };
     assert_eq!(find(both, None), None);
@@ -94,10 +104,11 @@ fn alpha_is_found_from_its_own_end() {
 /// Patients and alpha together: the share on the better arm is kept by what is found.
 #[test]
 fn patients_and_alpha_keep_both_wishes() {
-    let wish = Wish { power: Some(0.9), better: Some(0.6), ..NOTHING };
-    let question = question("features=1 patients=20 epsilon=1", given(None, None), wish);
+    let wish = Wish { power: Some(0.9), better: Some(0.55), ..NOTHING };
+    let given = Given { effect: Some(0.2), ..given(None, None) };
+    let question = question("features=1 patients=20 epsilon=1", given, wish);
     let found = question.solve().unwrap().unwrap();
-    assert!(1.0 - found.summary.worse_share >= 0.6, "{:?}", found.choice);
+    assert!(1.0 - found.summary.worse_share >= 0.55, "{:?}", found.proposal);
 }
 
 /// Of a trial whose size was given the comparison says how many patients would be enough, and its
@@ -108,8 +119,8 @@ fn the_comparison_is_by_what_is_needed() {
     let plan = "design=uniform features=1 patients=300 epsilon=1";
     let question = question(plan, given(Some(300), QUARTER), wish);
     let found = question.solve().unwrap().unwrap();
-    let comparison = compare(&question, &found).unwrap();
-    let needed = comparison.columns[0].needed.as_ref().unwrap().choice.patients;
+    let comparison = compare(&question, &found, None).unwrap();
+    let needed = comparison.columns[0].needed.as_ref().unwrap().proposal.patients;
     assert!(needed < 150, "{needed}");
     let null = comparison.columns[0].null.excludes_0.unwrap().mean;
     assert!((0.03..0.08).contains(&null), "{null}");
@@ -121,7 +132,7 @@ fn wide_intervals_are_refused() {
     let plan = "design=uniform features=1 patients=300 epsilon=1";
     let question = question(plan, given(Some(300), QUARTER), NOTHING);
     let candidate = |width| Candidate {
-        choice: question.start(),
+        proposal: question.start(),
         summary: summary(0.5, width, 0.5, 10.0),
         error: None,
     };
@@ -136,21 +147,27 @@ fn advice_weighs_patients_on_the_worse_arm() {
     let question = question("features=1 patients=300 epsilon=1", given(None, QUARTER), NOTHING);
     let column = |name: &str, patients, worse| {
         let summary = summary(0.8, 0.3, worse, 10.0);
-        let choice = Choice { patients, ..question.start() };
+        let proposal = Proposal { patients, ..question.start() };
         Column {
             name: name.into(),
             planned: summary.clone(),
             null: summary.clone(),
-            needed: Some(Candidate { choice, summary, error: None }),
+            needed: Some(Candidate { proposal, summary, error: None }),
         }
     };
     let advice = |patients, worse| {
         let columns = vec![column("interim", patients, worse), column("uniform", 1000, 0.5)];
-        advice(&Comparison { columns, yardstick: Yardstick::Power(0.8) })
+        advice_of(&Comparison { columns, yardstick: Yardstick::Power(0.8), asked: false })
     };
     assert!(advice(1500, 0.3).starts_with("Adaptation pays"), "{}", advice(1500, 0.3));
-    assert!(advice(2000, 0.3).starts_with("USE A FIXED TRIAL: adaptation does not pay"));
-    assert!(advice(1000, 0.46).starts_with("USE A FIXED TRIAL: too small to adapt"));
+    let price = "Adaptive for the share or regret that is wanted, at a price: ";
+    assert!(advice(2000, 0.3).starts_with(&format!("{price}adaptation does not pay")));
+    assert!(advice(1000, 0.46).starts_with(&format!("{price}too small to adapt")));
+    let fixed = |asked, patients| {
+        let columns = vec![column("uniform", 1000, 0.5), column("interim", patients, 0.3)];
+        advice_of(&Comparison { columns, yardstick: Yardstick::Power(0.8), asked })
+    };
+    assert!(fixed(false, 2000).starts_with("A FIXED TRIAL: adaptation does not pay; for a power"));
 }
 
 /// The commands that are printed name the rates as people write them.

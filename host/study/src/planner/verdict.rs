@@ -5,13 +5,14 @@
 //! * Adaptation pays if it spares patients: the adaptive trial has fewer patients on the worse arm
 //!   than the private fixed trial that reaches the same power (or, where none is wanted, the same
 //!   width). Otherwise, and where hardly more patients than with fair coins get the better arm, the
-//!   advice is a fixed trial.
+//!   answer is the fixed trial.
 
+use super::alpha::alphas;
 use super::compare::{Comparison, Yardstick};
-use super::find::{ALPHAS, EPSILONS, ratio};
-use super::{Candidate, Choice, Question, Wish};
+use super::find::{EPSILONS, MAX_PATIENTS, ratio};
+use super::{Candidate, Proposal, Question, Wish};
 use crate::simulate::SimulateError;
-use equipoise::plan::Design;
+use equipoise::plan::DesignName;
 
 /// A share on the better arm below which a design has not adapted.
 const HARDLY: f64 = 0.55;
@@ -25,24 +26,24 @@ pub fn percent(share: f64) -> String {
 }
 
 /// How many patients would be enough for the wanted power, in words.
-fn enough(question: &Question, choice: &Choice) -> Result<String, SimulateError> {
+fn enough(question: &Question, proposal: &Proposal) -> Result<String, SimulateError> {
     let power = question.wish.power.unwrap_or(USUAL_POWER);
     let wish =
         Wish { power: Some(power), width: None, better: None, regret: None, ..question.wish };
-    let of = |design| question.fewest_patients(&Choice { design, ..*choice }, &wish);
-    let words = |design: Design, found: Option<Candidate>| {
+    let of = |design| question.fewest_patients(&Proposal { design, ..*proposal }, &wish);
+    let words = |design: DesignName, found: Option<Candidate>| {
         found.map_or_else(
-            || format!("no number of patients that a plan can have is enough for {design}"),
-            |found| format!("{} patients with {design}", found.choice.patients),
+            || format!("no number of patients that a device takes is enough for {design}"),
+            |found| format!("{} patients with {design}", found.proposal.patients),
         )
     };
     let mut text = format!(
         "Enough for a power of {}: {}",
         percent(power),
-        words(choice.design, of(choice.design)?)
+        words(proposal.design, of(proposal.design)?)
     );
-    if choice.design != Design::Uniform {
-        text += &format!(", {}", words(Design::Uniform, of(Design::Uniform)?));
+    if proposal.design != DesignName::Uniform {
+        text += &format!(", {}", words(DesignName::Uniform, of(DesignName::Uniform)?));
     }
     Ok(text + ".")
 }
@@ -52,7 +53,7 @@ fn enough(question: &Question, choice: &Choice) -> Result<String, SimulateError>
 /// # Errors
 /// A value out of its range.
 pub fn refusal(question: &Question, found: &Candidate) -> Result<Option<String>, SimulateError> {
-    let (width, effect) = (question.wish.width_of(&found.summary), found.choice.effect.abs());
+    let (width, effect) = (question.wish.width_of(&found.summary), found.proposal.effect.abs());
     if width <= 2.0 * effect {
         return Ok(None);
     }
@@ -61,7 +62,7 @@ pub fn refusal(question: &Question, found: &Candidate) -> Result<Option<String>,
         "don't: too small to see the effect. The mean 95 % interval is {width:.3} wide; around an \
          effect of {effect} it holds 0 (power {}). {}",
         percent(power),
-        enough(question, &found.choice)?
+        enough(question, &found.proposal)?
     )))
 }
 
@@ -71,12 +72,18 @@ pub fn refusal(question: &Question, found: &Candidate) -> Result<Option<String>,
 /// A value out of its range.
 pub fn out_of_reach(question: &Question) -> Result<String, SimulateError> {
     let start = question.start();
-    let figures = |choice: &Choice| {
-        let summary = question.confirm(choice)?;
+    if question.given.patients.is_none() {
+        return Ok(format!(
+            "don't: out of reach. No trial of up to {MAX_PATIENTS} patients, the most for whom a \
+             device has kits, keeps the wishes."
+        ));
+    }
+    let figures = |proposal: &Proposal| {
+        let summary = question.confirm(proposal)?;
         let power = question.wish.power_of(&summary).map_or(0.0, |power| power.mean);
         Ok::<_, SimulateError>(format!(
             "alpha {}: power {}, width {:.3}, {} on the better arm, regret {:.0}",
-            choice.alpha,
+            proposal.alpha,
             percent(power),
             question.wish.width_of(&summary),
             percent(1.0 - summary.worse_share),
@@ -87,62 +94,95 @@ pub fn out_of_reach(question: &Question) -> Result<String, SimulateError> {
         Some(epsilon) => epsilon,
         None => ratio(EPSILONS[EPSILONS.len() - 1]),
     };
-    let choice = Choice { epsilon, ..start };
-    let mut text = format!("don't: out of reach. With {} patients and", choice.patients);
+    let proposal = Proposal { epsilon, ..start };
+    let mut text = format!("don't: out of reach. With {} patients and", proposal.patients);
     text += &format!(" epsilon {epsilon}: ");
     text += &match question.given.alpha {
-        Some(_) => figures(&choice)?,
-        None => [ALPHAS[0], ALPHAS[ALPHAS.len() - 1]]
-            .map(|alpha| figures(&Choice { alpha: ratio(alpha), ..choice }))
+        Some(_) => figures(&proposal)?,
+        None => [alphas().first().copied(), alphas().last().copied()]
             .into_iter()
+            .flatten()
+            .map(|alpha| figures(&Proposal { alpha, ..proposal }))
             .collect::<Result<Vec<_>, _>>()?
             .join("; "),
     };
     if question.given.effect.is_some() && question.wish.power.is_some() {
-        text += &format!(". Too small: {}", enough(question, &choice)?);
+        text += &format!(". Too small: {}", enough(question, &proposal)?);
     } else {
         text += ". More patients, fewer features, or a more modest wish.";
     }
     Ok(text)
 }
 
-/// Whether adaptation pays, in words; the first ones say what to do.
+/// Why a fixed trial is the better one, in words; none if adaptation pays.
+fn against(comparison: &Comparison) -> Option<String> {
+    let adaptive = comparison.column(DesignName::Interim)?.needed.as_ref();
+    let uniform = comparison.column(DesignName::Uniform)?.needed.as_ref();
+    let (Some(ours), Some(theirs)) = (adaptive, uniform) else {
+        return Some("the adaptive trial does not get there".into());
+    };
+    let worse = |found: &Candidate| found.summary.worse_share * f64::from(found.proposal.patients);
+    let better = 1.0 - ours.summary.worse_share;
+    if better < HARDLY {
+        let share = percent(better);
+        return Some(format!(
+            "too small to adapt, {share} of the patients get the better arm where fair coins give \
+             50 %"
+        ));
+    }
+    (worse(ours) >= worse(theirs)).then(|| "adaptation does not pay".into())
+}
+
+/// Whether adaptation spares patients the worse arm.
+#[must_use]
+pub fn pays(comparison: &Comparison) -> bool {
+    comparison.column(DesignName::Interim).is_some() && against(comparison).is_none()
+}
+
+/// Whether adaptation pays, in words; the first ones say what the trial is.
 #[must_use]
 pub fn advice(comparison: &Comparison) -> String {
-    let [adaptive, uniform, ..] = &comparison.columns[..] else {
-        return String::new();
+    let planned = comparison.columns.first().map_or("", |column| &column.name);
+    let is_fixed = planned == DesignName::Uniform.name();
+    let (Some(adaptive), Some(uniform)) =
+        (comparison.column(DesignName::Interim), comparison.column(DesignName::Uniform))
+    else {
+        return if comparison.asked {
+            "A fixed trial, as asked for.".into()
+        } else {
+            "A FIXED TRIAL: no adaptive one keeps the wishes within the limit of --at-most.".into()
+        };
     };
-    if adaptive.name == Design::Uniform.name() {
-        return "A fixed trial, as asked for.".into();
-    }
-    let (Some(ours), Some(theirs)) = (&adaptive.needed, &uniform.needed) else {
-        return "USE A FIXED TRIAL: the adaptive one does not get there.".into();
-    };
-    let better = 1.0 - adaptive.planned.worse_share;
     let equal = match comparison.yardstick {
         Yardstick::Power(power) => format!("a power of {}", percent(power)),
         Yardstick::Width(width) => format!("intervals {width:.3} wide"),
     };
-    let on = |column: &super::compare::Column| column.worse().unwrap_or(f64::INFINITY);
-    let figures = format!(
-        "for {equal} {} needs {} patients, {:.0} of them on the worse arm; {} needs {}, {:.0} of \
-         them on the worse arm",
-        adaptive.name,
-        ours.choice.patients,
-        on(adaptive),
-        uniform.name,
-        theirs.choice.patients,
-        on(uniform)
-    );
-    if better < HARDLY {
-        format!(
-            "USE A FIXED TRIAL: too small to adapt, {} of the patients get the better arm where \
-             fair coins give 50 %; {figures}.",
-            percent(better)
+    let needs = |column: &super::compare::Column| {
+        column.needed.as_ref().map_or_else(
+            || format!("{} does not reach it", column.name),
+            |needed| {
+                let worse = column.worse().unwrap_or(f64::INFINITY);
+                let patients = needed.proposal.patients;
+                format!(
+                    "{} needs {patients} patients, {worse:.0} of them on the worse arm",
+                    column.name
+                )
+            },
         )
-    } else if on(adaptive) >= on(uniform) {
-        format!("USE A FIXED TRIAL: adaptation does not pay, {figures}.")
-    } else {
-        format!("Adaptation pays: {figures}.")
+    };
+    let figures = format!("for {equal} {}; {}", needs(adaptive), needs(uniform));
+    match against(comparison) {
+        None => format!("Adaptation pays: {figures}."),
+        Some(why) if is_fixed => format!("A FIXED TRIAL: {why}; {figures}."),
+        Some(why) if comparison.asked => {
+            format!(
+                "An adaptive trial, as asked for, where a fixed one is better: {why}; {figures}."
+            )
+        }
+        Some(why) => {
+            format!(
+                "Adaptive for the share or regret that is wanted, at a price: {why}; {figures}."
+            )
+        }
     }
 }

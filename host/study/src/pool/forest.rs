@@ -11,21 +11,21 @@ const COLUMNS: usize = 41;
 
 /// The intervals of an effect: its sites, then all of them together.
 fn intervals(effect: &Combined) -> Vec<Interval> {
-    let interval = |name: &str, estimate, ends: [f64; 2], pooled| Interval {
+    let interval = |name: &str, estimate: f64, ends: [f64; 2], pooled| Interval {
         name: name.into(),
-        estimate,
         // No effect can be larger.
+        estimate: estimate.clamp(-1.0, 1.0),
         ends: ends.map(|end| end.clamp(-1.0, 1.0)),
         truth: None,
         pooled,
         remark: None,
     };
-    let site = |part: &super::Part| {
-        let ends = [part.estimate - Z95 * part.error, part.estimate + Z95 * part.error];
-        interval(&part.site, part.estimate, ends, false)
+    let site = |one: &super::SiteEstimate| {
+        let ends = [one.estimate - Z95 * one.error, one.estimate + Z95 * one.error];
+        interval(&one.site, one.estimate, ends, false)
     };
     let whole = |name, pooled: &Pooled| interval(name, pooled.estimate, pooled.ends, true);
-    let mut all: Vec<Interval> = effect.parts.iter().map(site).collect();
+    let mut all: Vec<Interval> = effect.sites.iter().map(site).collect();
     all.push(whole("fixed effect", &effect.fixed));
     all.extend(effect.random.as_ref().map(|random| whole("random effects", random)));
     all
@@ -33,11 +33,36 @@ fn intervals(effect: &Combined) -> Vec<Interval> {
 
 /// Line on heterogeneity below the sites of an effect.
 fn heterogeneity(effect: &Combined) -> String {
-    effect.q.map_or("one site: no heterogeneity to speak of".into(), |[q, p]| {
-        let (freedom, i2) = (effect.parts.len() - 1, 100.0 * effect.i2);
+    let (Some([q, p]), Some(i2), Some(tau2)) = (effect.q, effect.i2, effect.tau2) else {
+        return "one site: no heterogeneity to speak of".into();
+    };
+    let (freedom, i2, p) = (effect.sites.len() - 1, 100.0 * i2, p_value(p));
+    format!("Q = {q:.2} on {freedom} df ({p}), I2 = {i2:.0} %, tau2 = {tau2:.5}")
+}
+
+/// A p-value for people: never 0.
+fn p_value(p: f64) -> String {
+    match p {
+        p if p >= 0.0005 => format!("p = {p:.3}"),
+        p if p > 0.0 => format!("p = {p:.1e}"),
+        _ => format!("p < {:.0e}", f64::MIN_POSITIVE),
+    }
+}
+
+/// The sentence on sites that were left out, if there are any.
+#[must_use]
+pub fn warning(effects: &[Combined], nowhere: &[String]) -> Option<String> {
+    let one = |effect: &Combined| {
+        let sites = effect.left_out.join(", ");
+        (!sites.is_empty()).then(|| format!("{} ({sites})", effect.name))
+    };
+    let some = effects.iter().filter_map(one);
+    let all = nowhere.iter().map(|name| format!("{name} (every site)"));
+    let names = some.chain(all).collect::<Vec<_>>().join("; ");
+    (!names.is_empty()).then(|| {
         format!(
-            "Q = {q:.2} on {freedom} df (p = {p:.3}), I2 = {i2:.0} %, tau2 = {:.5}",
-            effect.tau2
+            "Left out, because the estimate says nothing (no standard error, or an interval that \
+             holds every\npossible effect or none): {names}."
         )
     })
 }
@@ -74,20 +99,25 @@ pub fn json(title: &str, checked: bool, effects: &[Combined]) -> String {
         })
     };
     let effect = |e: &Combined| {
-        let sites = e.parts.iter().map(|part| {
+        let sites = e.sites.iter().map(|part| {
+            let [low, high] =
+                [-1.0, 1.0].map(|side| (part.estimate + side * Z95 * part.error).clamp(-1.0, 1.0));
             serde_json::json!({
                 "site": part.site, "estimate": part.estimate, "standard_error": part.error,
+                "low": low, "high": high,
             })
         });
         serde_json::json!({
             "name": e.name, "sites": sites.collect::<Vec<_>>(), "fixed": pooled(&e.fixed),
             "random": e.random.as_ref().map(pooled), "q": e.q.map(|q| q[0]),
-            "q_p_value": e.q.map(|q| q[1]), "i2": e.i2, "tau2": e.tau2,
+            "q_p_value": e.q.map(|q| q[1]), "i2": e.i2, "tau2": e.tau2, "left_out": e.left_out,
         })
     };
     let effects: Vec<_> = effects.iter().map(effect).collect();
     let line = serde_json::json!({
         "title": title, "level": 0.95, "macs_checked": checked, "effects": effects,
+        "fixed_method": "inverse variances",
+        "random_method": "DerSimonian-Laird, modified Hartung-Knapp (at least 1)",
     });
     format!("{line}\n")
 }

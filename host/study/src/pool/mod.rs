@@ -7,10 +7,19 @@
 //! * **Q** = sum w_i (y_i - fixed)^2, chi-squared with k-1 degrees of freedom if all sites have the
 //!   same effect; **I2** = max(0, (Q - (k-1))/Q), the share of variation that is not chance.
 //! * **Random effects** (DerSimonian and Laird 1986): tau2 = max(0, (Q - (k-1)) / (sum w - sum w^2
-//!   / sum w)), weights 1/(s_i^2 + tau2). The interval is that of **Hartung and Knapp** (2001):
+//!   / sum w)), weights 1/(s_i^2 + tau2). The interval is the **modified Hartung-Knapp** one:
 //!   variance max(1, sum w* (y - random)^2 / (k-1)) / sum w*, quantile of Student's law with k-1
-//!   degrees of freedom. (The 1 is Knapp and Hartung's own limit of 2003: without it sites that
-//!   happen to agree would give an interval of no width.) It exists from two sites on.
+//!   degrees of freedom. (Hartung and Knapp 2001 have no 1; it is Knapp and Hartung's own limit of
+//!   2003: without it sites that happen to agree would give an interval of no width.) It exists
+//!   from two sites on, and so do Q, I2 and tau2.
+//!
+//! Estimates are taken before they were cut to [-1, 1] (a report shows the middle of its interval
+//! through the end that was not cut), and only ends of intervals are cut, the same in table,
+//! picture and JSON. A site whose standard error is not above 0, or whose interval holds every
+//! possible effect or none, says nothing about that effect: it is left out and named.
+//!
+//! The weights over sites are pool's own. What is pooled as the overall effect is the overall
+//! effect of each site, whose weights over kinds of patient are its outcomes.
 //!
 //! # Privacy
 //! Raw outcomes of no site leave it: only its report does, which is private already. A patient is
@@ -26,7 +35,7 @@ use equipoise::estimate::Z95;
 
 /// One site's estimate.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct SiteEstimate {
     /// The site's name.
     pub site: String,
     /// Arm 1 minus arm 0.
@@ -51,41 +60,57 @@ pub struct Pooled {
 pub struct Combined {
     /// The feature's name, or `overall`.
     pub name: String,
-    /// The sites.
-    pub parts: Vec<Part>,
+    /// The sites that say something.
+    pub sites: Vec<SiteEstimate>,
+    /// The names of the sites that say nothing.
+    pub left_out: Vec<String>,
     /// Fixed effect.
     pub fixed: Pooled,
     /// Random effects; none with a single site.
     pub random: Option<Pooled>,
     /// Cochran's Q and its p-value; none with a single site.
     pub q: Option<[f64; 2]>,
-    /// Share of variation that is not chance.
-    pub i2: f64,
-    /// Variance between sites.
-    pub tau2: f64,
+    /// Share of variation that is not chance; none with a single site.
+    pub i2: Option<f64>,
+    /// Variance between sites; none with a single site.
+    pub tau2: Option<f64>,
 }
 
-/// Combines the estimates of sites; none without any.
+impl SiteEstimate {
+    /// Whether the estimate says something: it has a standard error, and its interval holds some of
+    /// the possible effects and not all.
+    #[must_use]
+    pub fn says_something(&self) -> bool {
+        let [low, high] = [self.estimate - Z95 * self.error, self.estimate + Z95 * self.error];
+        let finite = self.estimate.is_finite() && self.error.is_finite() && self.error > 0.0;
+        finite && low < 1.0 && high > -1.0 && !(low <= -1.0 && high >= 1.0)
+    }
+}
+
+/// Combines the estimates of sites; none if none says anything.
 #[must_use]
-pub fn combine(name: &str, parts: Vec<Part>) -> Option<Combined> {
-    let sum = |f: &dyn Fn(&Part) -> f64| parts.iter().map(f).sum::<f64>();
-    let weight = |part: &Part| 1.0 / part.error.powi(2);
-    if parts.is_empty() || parts.iter().any(|part| part.error.is_nan() || part.error <= 0.0) {
+pub fn combine(name: &str, sites: Vec<SiteEstimate>) -> Option<Combined> {
+    let (sites, silent): (Vec<SiteEstimate>, Vec<SiteEstimate>) =
+        sites.into_iter().partition(SiteEstimate::says_something);
+    let left_out = silent.into_iter().map(|part| part.site).collect();
+    let sum = |f: &dyn Fn(&SiteEstimate) -> f64| sites.iter().map(f).sum::<f64>();
+    let weight = |part: &SiteEstimate| 1.0 / part.error.powi(2);
+    if sites.is_empty() {
         return None;
     }
     let total = sum(&weight);
-    let mean = sum(&|part| weight(part) * part.estimate) / total;
+    let mean = sum(&|site| weight(site) * site.estimate) / total;
     let fixed = pooled(mean, total.recip().sqrt(), Z95);
-    let freedom = parts.len() as f64 - 1.0;
-    let q = sum(&|part| weight(part) * (part.estimate - mean).powi(2));
+    let freedom = sites.len() as f64 - 1.0;
+    let q = sum(&|site| weight(site) * (site.estimate - mean).powi(2));
     let excess = (q - freedom).max(0.0);
-    let spread = total - sum(&|part| weight(part).powi(2)) / total;
+    let spread = total - sum(&|site| weight(site).powi(2)) / total;
     let tau2 = if spread > 0.0 { excess / spread } else { 0.0 };
     let random = (freedom > 0.0).then(|| {
-        let weight = |part: &Part| 1.0 / (part.error.powi(2) + tau2);
+        let weight = |site: &SiteEstimate| 1.0 / (site.error.powi(2) + tau2);
         let total = sum(&weight);
-        let mean = sum(&|part| weight(part) * part.estimate) / total;
-        let squares = sum(&|part| weight(part) * (part.estimate - mean).powi(2));
+        let mean = sum(&|site| weight(site) * site.estimate) / total;
+        let squares = sum(&|site| weight(site) * (site.estimate - mean).powi(2));
         let inflation = (squares / freedom).max(1.0);
         pooled(mean, (inflation / total).sqrt(), student_quantile(0.975, freedom))
     });
@@ -93,24 +118,28 @@ pub fn combine(name: &str, parts: Vec<Part>) -> Option<Combined> {
         name: name.to_owned(),
         fixed,
         random,
-        q: random.map(|_| [q, 1.0 - chi_squared(q, freedom)]),
-        i2: if freedom > 0.0 && q > 0.0 { excess / q } else { 0.0 },
-        tau2,
-        parts,
+        q: random.map(|_| [q, above_chi_squared(q, freedom)]),
+        i2: random.map(|_| if q > 0.0 { excess / q } else { 0.0 }),
+        tau2: random.map(|_| tau2),
+        sites,
+        left_out,
     })
 }
 
 fn pooled(estimate: f64, error: f64, quantile: f64) -> Pooled {
     let half = quantile * error;
-    Pooled { estimate, error, ends: [estimate - half, estimate + half] }
+    // No effect can be larger.
+    let ends = [estimate - half, estimate + half].map(|end| end.clamp(-1.0, 1.0));
+    Pooled { estimate, error, ends }
 }
 
-/// The chi-squared distribution function: the regularised lower incomplete gamma function.
+/// The chance of more than `x` by the chi-squared law, exact in the far tail: the regularised upper
+/// incomplete gamma function.
 #[must_use]
-pub fn chi_squared(x: f64, freedom: f64) -> f64 {
+pub fn above_chi_squared(x: f64, freedom: f64) -> f64 {
     let (a, x) = (freedom / 2.0, x / 2.0);
     if x <= 0.0 {
-        return 0.0;
+        return 1.0;
     }
     let scale = (a * x.ln() - x - libm::lgamma(a)).exp();
     if x < a + 1.0 {
@@ -119,7 +148,7 @@ pub fn chi_squared(x: f64, freedom: f64) -> f64 {
             term *= x / (a + f64::from(k));
             sum += term;
         }
-        return (scale * sum).min(1.0);
+        return (1.0 - scale * sum).max(0.0);
     }
     // Lentz's continued fraction for the upper part.
     let (mut b, mut c) = (x + 1.0 - a, 1e300);
@@ -133,7 +162,7 @@ pub fn chi_squared(x: f64, freedom: f64) -> f64 {
         c = b + an / c;
         h *= d * c;
     }
-    1.0 - scale * h
+    scale * h
 }
 
 /// Student's distribution function, by Simpson's rule on its density.
@@ -171,17 +200,22 @@ mod tests {
             assert!((student_quantile(0.975, freedom) - t).abs() < 1e-4, "{freedom}");
         }
         for (freedom, x) in [(1.0, 3.8415), (2.0, 5.9915), (5.0, 11.0705), (10.0, 18.3070)] {
-            assert!((chi_squared(x, freedom) - 0.95).abs() < 1e-5, "{freedom}");
+            assert!((above_chi_squared(x, freedom) - 0.05).abs() < 1e-5, "{freedom}");
         }
-        assert!((chi_squared(0.5, 3.0) - 0.081_108_6).abs() < 1e-6);
+        assert!((above_chi_squared(0.5, 3.0) - 0.918_891_4).abs() < 1e-6);
+        // With 2 degrees of freedom the chance of more is e^(-x/2), however small.
+        for x in [80.0, 200.0, 1400.0] {
+            let exact = (-x / 2.0f64).exp();
+            assert!((above_chi_squared(x, 2.0) / exact - 1.0).abs() < 1e-9, "{x}");
+        }
     }
 
     /// Three sites by hand: w = 100, 25, 25; fixed 0.2; Q = 100 * 0.1^2 + 25 * 0.2^2 + 25 * 0.2^2 =
     /// 3; tau2 = (3 - 2)/(150 - 11250/150) = 1/75; I2 = 1/3.
     #[test]
     fn three_sites_by_hand() {
-        let part = |estimate, error| Part { site: String::new(), estimate, error };
-        let sites = vec![part(0.1, 0.1), part(0.4, 0.2), part(0.4, 0.2)];
+        let site = |estimate, error| SiteEstimate { site: String::new(), estimate, error };
+        let sites = vec![site(0.1, 0.1), site(0.4, 0.2), site(0.4, 0.2)];
         let found = combine("x", sites).unwrap();
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b} {found:?}");
         near(found.fixed.estimate, 0.2);
@@ -189,8 +223,8 @@ mod tests {
         near(found.q.unwrap()[0], 3.0);
         // With 2 degrees of freedom the chance of more is e^(-Q/2).
         near(found.q.unwrap()[1], (-1.5f64).exp());
-        near(found.tau2, 1.0 / 75.0);
-        near(found.i2, 1.0 / 3.0);
+        near(found.tau2.unwrap(), 1.0 / 75.0);
+        near(found.i2.unwrap(), 1.0 / 3.0);
         // Weights 1/(1/100 + 1/75) = 300/7 and 1/(1/25 + 1/75) = 75/4 twice.
         let (one, two) = (300.0 / 7.0, 75.0 / 4.0);
         let mean = (one * 0.1 + two * 0.8) / (one + 2.0 * two);
@@ -204,9 +238,26 @@ mod tests {
 
     #[test]
     fn one_site_has_no_random_effects() {
-        let one = vec![Part { site: "a".into(), estimate: 0.1, error: 0.2 }];
+        let one = vec![SiteEstimate { site: "a".into(), estimate: 0.1, error: 0.2 }];
         let found = combine("x", one).unwrap();
-        assert_eq!((found.random, found.q, found.i2), (None, None, 0.0));
+        assert_eq!((found.random, found.q, found.i2, found.tau2), (None, None, None, None));
         assert_eq!(combine("x", Vec::new()), None);
+    }
+
+    /// Sites without a standard error, with every effect in their interval or none, are left out by
+    /// name; the others are pooled as if they were alone.
+    #[test]
+    fn sites_that_say_nothing_are_left_out() {
+        let part =
+            |site: &str, estimate, error| SiteEstimate { site: site.into(), estimate, error };
+        let good = vec![part("a", 0.1, 0.1), part("b", 0.4, 0.2)];
+        let alone = combine("x", good.clone()).unwrap();
+        let silent = [part("exact", 0.2, 0.0), part("wide", 0.0, 0.6), part("beyond", 1.9, 0.3)];
+        let all = combine("x", [&good[..], &silent[..]].concat()).unwrap();
+        assert_eq!(all.left_out, ["exact", "wide", "beyond"]);
+        assert_eq!(Combined { left_out: Vec::new(), ..all }, alone);
+        assert_eq!(combine("x", silent.to_vec()), None);
+        // Beyond 1, but not all of its interval.
+        assert!(part("c", 1.2, 0.3).says_something() && !part("d", f64::NAN, 0.1).says_something());
     }
 }

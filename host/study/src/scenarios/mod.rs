@@ -244,7 +244,8 @@ fn scenario(
     let plan = PLAN_KEYS.iter().filter_map(|key| of(key).map(|value| (*key, value)));
     let plan = Plan::from_pairs([("design", chooser.design.name())].into_iter().chain(plan))?;
     let [baseline, planned] = RATES.map(rate);
-    let mut world = World::plain(effect.instance(plan.features(), baseline?, planned?));
+    let (baseline, planned) = (baseline?, planned?);
+    let mut world = World::plain(effect.instance(plan.features(), baseline, planned));
     for key in &KEYS {
         (key.read)(of(key.name).unwrap_or(key.default))?.apply(&mut world);
     }
@@ -256,7 +257,8 @@ fn scenario(
                 SimulateError::value(BOUNDARY, name, "none obrien-fleming pocock")
             })?),
         };
-    let scenario = Scenario { plan, policy: chooser.policy, boundary, world, runs, seed };
+    let (policy, planned) = (chooser.policy, Some(planned));
+    let scenario = Scenario { plan, policy, boundary, planned, world, runs, seed };
     scenario.check().map(|()| scenario)
 }
 

@@ -6,34 +6,41 @@
 //! |---|---|
 //! | `scenario`, `name`, `effects` | number of the scenario, its name, and which effect |
 //! | `design` | who chooses the arms |
-//! | `level`, `feature` | `feature` with its number, or `overall` |
-//! | `features` to `boundary` | the plan, a column a key; ratios as decimals |
-//! | `p0`, `p1`, `effect` | mean outcomes and true effect of the feature; means over features for `overall` |
+//! | `of`, `feature` | `feature` with its number, or `overall` |
+//! | `features` to `boundary` | the plan, a column a key; ratios as decimals; the boundary is `none` where the design uses none |
+//! | `p0`, `p1`, `effect` | mean outcomes and true effect of the feature; means over patients for `overall` |
 //! | the options of the world, `runs`, `seed` | the world (a delay by its ends, losses by arm) and the simulation |
 //! | `n` | mean patients of the feature, or of the trial |
+//! | `close`, `planned_effect` | the last key of the plan, and the effect of the futility boundary, if there is one |
 //! | the rest | as the columns of `simulate --csv`; `_se` is a standard error |
 
 use super::Cell;
+use crate::boundaries::Kind;
 use crate::output::Value;
 use crate::simulate::figures::Reading;
+use crate::simulate::output::{boundary, plan_cells};
+use crate::simulate::statistics::OVERALL;
 use crate::simulate::world::KEYS;
 use crate::simulate::{FeatureSummary, Summary};
 
 /// A row: names and values, the same names in every row.
-pub type Row = Vec<(&'static str, Value)>;
+pub type TidyRow = Vec<(&'static str, Value)>;
 
 /// Columns of the world that stand before the figures; those of later keys stand behind them.
 const BEFORE: usize = 6;
 
 /// The columns of the world, before and behind the figures.
-fn world(cell: &Cell) -> [Row; 2] {
-    let mut before: Row = KEYS.iter().flat_map(|key| (key.tidy)(&cell.scenario.world)).collect();
+fn world(cell: &Cell) -> [TidyRow; 2] {
+    let mut before: TidyRow = KEYS
+        .iter()
+        .flat_map(|key| (key.tidy)(&cell.scenario.world, cell.scenario.plan.scale()))
+        .collect();
     let later = before.split_off(BEFORE.min(before.len()));
     [before, later]
 }
 
 /// The part of a row that the features of a trial share.
-fn setting(cell: &Cell) -> Row {
+fn setting(cell: &Cell) -> TidyRow {
     let (scenario, plan) = (&cell.scenario, &cell.scenario.plan);
     let text = |text: &dyn ToString| Value::Text(text.to_string());
     let whole = |number: u32| Value::Whole(number.into());
@@ -42,19 +49,16 @@ fn setting(cell: &Cell) -> Row {
         ("name", text(&cell.name)),
         ("effects", text(&cell.effect.name())),
         ("design", text(&scenario.name())),
-        ("features", whole(plan.features().into())),
-        ("patients", whole(plan.patients())),
-        ("scale", whole(plan.scale().into())),
-        ("alpha", Value::Number(plan.alpha().to_f64())),
-        ("epsilon", Value::Number(plan.epsilon().to_f64())),
-        ("beta", Value::Number(plan.beta().to_f64())),
-        ("reports", whole(plan.reports().into())),
-        ("boundary", scenario.boundary.map_or(Value::None, |kind| text(&kind.name()))),
     ];
+    row.extend(plan_cells(plan).into_iter().filter(|(name, _)| !LATER.contains(name)));
+    row.push(("boundary", boundary(scenario.used_boundary().map(Kind::name))));
     row.extend(world(cell)[0].clone());
     row.extend([("runs", whole(scenario.runs)), ("seed", Value::Whole(scenario.seed))]);
     row
 }
+
+/// Keys of the plan whose columns stand behind the figures; a grid has no kits.
+const LATER: [&str; 2] = ["close", "kits"];
 
 /// A figure of the table, for a feature and for the whole trial; a row of [`FIGURES`].
 struct Column {
@@ -82,7 +86,7 @@ impl Column {
 }
 
 /// The figures of a row, in their order.
-const FIGURES: [Column; 12] = [
+const FIGURES: [Column; 13] = [
     Column::new("worse_share", None, |f| f.worse_share.into(), |s| s.worse_share.into()),
     Column::new("regret", Some("regret_se"), |_| Reading::NONE, |s| s.regret.into()),
     Column::new("estimates", None, |f| f.estimates.into(), |s| s.estimates.into()),
@@ -110,6 +114,7 @@ const FIGURES: [Column; 12] = [
     Column::new("any_error", Some("any_error_se"), |_| Reading::NONE, |s| s.any_error.into()),
     Column::new("settled", None, |f| f.dropped.into(), |s| s.dropped.into()),
     Column::new("first_settled", None, |_| Reading::NONE, |s| s.first_drop.into()),
+    Column::new("futile", None, |f| f.futile.into(), |s| s.futile.into()),
 ];
 
 /// A level of a row: a feature or the whole trial, with its true rates and its mean patients.
@@ -120,11 +125,11 @@ struct Level {
     patients: f64,
 }
 
-fn row(cell: &Cell, level: &Level, reading: impl Fn(&Column) -> Reading) -> Row {
+fn row(cell: &Cell, level: &Level, reading: impl Fn(&Column) -> Reading) -> TidyRow {
     let name = if level.feature.is_some() { "feature" } else { "overall" };
     let mut row = setting(cell);
     row.extend([
-        ("level", Value::Text(name.into())),
+        ("of", Value::Text(name.into())),
         ("feature", level.feature.map_or(Value::None, |j| Value::Whole(j as u64))),
         ("p0", level.rates[0].into()),
         ("p1", level.rates[1].into()),
@@ -133,12 +138,14 @@ fn row(cell: &Cell, level: &Level, reading: impl Fn(&Column) -> Reading) -> Row 
     ]);
     row.extend(FIGURES.iter().flat_map(|column| column.cells(reading(column))));
     row.extend(world(cell)[1].clone());
+    row.extend(plan_cells(&cell.scenario.plan).into_iter().filter(|(name, _)| *name == LATER[0]));
+    row.push(("planned_effect", cell.scenario.futility().into()));
     row
 }
 
 /// The rows of a scenario under a design: its features, then the whole trial.
 #[must_use]
-pub fn rows(cell: &Cell, summary: &Summary) -> Vec<Row> {
+pub fn rows(cell: &Cell, summary: &Summary) -> Vec<TidyRow> {
     let instance = &cell.scenario.world.instance;
     let rates = [&instance.p0, &instance.p1];
     let of_feature = |(j, f): (usize, &FeatureSummary)| {
@@ -150,7 +157,11 @@ pub fn rows(cell: &Cell, summary: &Summary) -> Vec<Row> {
         };
         row(cell, &level, |column| (column.feature)(f))
     };
-    let mean = |values: &Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    let all: f64 = summary.features.iter().map(|feature| feature.patients).sum();
+    let mean = |values: &Vec<f64>| {
+        let each = values.iter().zip(&summary.features);
+        each.map(|(value, feature)| value * feature.patients).sum::<f64>() / all
+    };
     let [p0, p1] = rates.map(mean);
     let whole = Level {
         feature: None,
@@ -165,7 +176,7 @@ pub fn rows(cell: &Cell, summary: &Summary) -> Vec<Row> {
 
 /// The CSV form: a heading, then a line a row.
 #[must_use]
-pub fn csv(rows: &[Row]) -> String {
+pub fn csv(rows: &[TidyRow]) -> String {
     let Some(first) = rows.first() else { return String::new() };
     let line = |cells: Vec<String>| cells.join(",") + "\n";
     let heading = line(first.iter().map(|(name, _)| (*name).to_owned()).collect());
@@ -175,8 +186,8 @@ pub fn csv(rows: &[Row]) -> String {
 
 /// The JSON form: a list of objects, one a line.
 #[must_use]
-pub fn json(rows: &[Row]) -> String {
-    let object = |row: &Row| {
+pub fn json(rows: &[TidyRow]) -> String {
+    let object = |row: &TidyRow| {
         let pairs = row.iter().map(|(name, value)| format!("\"{name}\":{}", value.json()));
         format!("{{{}}}", pairs.collect::<Vec<_>>().join(","))
     };
@@ -185,7 +196,7 @@ pub fn json(rows: &[Row]) -> String {
 
 /// The table for people: a line a scenario and design.
 #[must_use]
-pub fn table(rows: &[Row]) -> String {
+pub fn table(rows: &[TidyRow]) -> String {
     let columns = [
         "scenario",
         "name",
@@ -200,7 +211,7 @@ pub fn table(rows: &[Row]) -> String {
         "worse_share",
         "regret",
     ];
-    let cell = |row: &Row, column: &str| {
+    let cell = |row: &TidyRow, column: &str| {
         let value = row.iter().find(|(name, _)| *name == column).map(|(_, value)| value);
         match value {
             Some(Value::Number(x)) if x.abs() >= 100.0 => format!("{x:.0}"),
@@ -209,8 +220,9 @@ pub fn table(rows: &[Row]) -> String {
             None => String::new(),
         }
     };
-    let overall =
-        |row: &&Row| row.iter().any(|(name, value)| *name == "feature" && *value == Value::None);
+    let overall = |row: &&TidyRow| {
+        row.iter().any(|(name, value)| *name == "feature" && *value == Value::None)
+    };
     let mut lines: Vec<Vec<String>> = vec![columns.map(String::from).to_vec()];
     lines.extend(rows.iter().filter(overall).map(|r| columns.map(|c| cell(r, c)).to_vec()));
     let widths: Vec<usize> = (0..columns.len())
@@ -220,9 +232,11 @@ pub fn table(rows: &[Row]) -> String {
         let cells = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}"));
         cells.collect::<Vec<_>>().join("  ") + "\n"
     };
-    let intro =
-        "The overall effect of every scenario and design; --csv and --json have every feature.\n\n";
-    core::iter::once(intro.to_owned()).chain(lines.iter().map(line)).collect()
+    let intro = format!(
+        "The overall effect of every scenario and design, {OVERALL};\n--csv and --json have every \
+         feature.\n\n"
+    );
+    core::iter::once(intro).chain(lines.iter().map(line)).collect()
 }
 
 #[cfg(test)]
@@ -269,7 +283,6 @@ mod tests {
         assert_eq!(number(2, "excludes_0"), summary.overall_excludes_0.unwrap().mean);
         assert_eq!(number(2, "coverage"), summary.overall_coverage.unwrap().mean);
         assert_eq!(of(0, "regret"), Value::None);
-        // Over features: 0.4 and 0.4, so no effect overall.
         let planned = file.replacen("one-against", "planned", 1);
         let cells = crate::scenarios::parse("f", &planned).unwrap();
         let rows = super::rows(&cells[0], &run(&cells[0].scenario).unwrap());

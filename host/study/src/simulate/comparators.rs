@@ -5,12 +5,14 @@
 //! | `fixed` | a fair coin for everyone: the fixed trial without privacy |
 //! | `ucb1` | per feature the larger mean + sqrt(2 ln t / pulls) (Auer, Cesa-Bianchi, Fischer 2002) |
 //! | `thompson` | per feature the larger of two Beta(1 + yes, 1 + no) draws |
+//! | `thompson-aipw` | as `thompson`, with the probability of an arm kept within 0.1 and 0.9, and its own estimate ([`super::clipped`]) |
 //! | `etc` or `etc:S` | fair coins for the first share S of the patients (1/10), then the arm with the larger mean |
 //!
 //! All of them act on the outcomes recorded so far. The estimate is the difference of the two means
-//! over all outcomes, with the usual (Wald) interval; there is none while an arm has no outcome.
-//! After adaptive choices such a difference is biased and its interval promises nothing: that is
-//! what the comparison is for.
+//! over all outcomes, with the usual (Wald) interval from the variance of the outcomes of each arm
+//! (over n; for yes/no outcomes p(1-p)); there is none while an arm has no outcome. After adaptive
+//! choices such a difference is biased and its interval promises nothing: that is what the
+//! comparison is for.
 
 use std::fmt;
 
@@ -34,13 +36,15 @@ pub enum Comparator {
     Ucb1,
     /// Posterior sampling, per feature.
     Thompson,
+    /// Posterior sampling with clipped probabilities and an estimate that knows them.
+    ThompsonAipw,
     /// Fair coins for this share of the patients, then the better arm.
     ExploreThenCommit(Ratio),
 }
 
 impl Comparator {
     /// The names on the command line; `etc` stands for `etc:1/10`.
-    pub const NAMES: [&str; 4] = ["fixed", "ucb1", "thompson", "etc"];
+    pub const NAMES: [&str; 5] = ["fixed", "ucb1", "thompson", "thompson-aipw", "etc"];
 
     /// Reads a name of the table above; `None` if it is none of them.
     ///
@@ -52,6 +56,7 @@ impl Comparator {
             None if text == "fixed" => Self::Fixed,
             None if text == "ucb1" => Self::Ucb1,
             None if text == "thompson" => Self::Thompson,
+            None if text == "thompson-aipw" => Self::ThompsonAipw,
             None if text == "etc" => return Self::parse("etc:1/10"),
             Some(("etc", share)) => {
                 let share = share.parse::<Ratio>().map_err(|_| bad())?;
@@ -72,6 +77,7 @@ impl fmt::Display for Comparator {
             Self::Fixed => f.write_str("fixed"),
             Self::Ucb1 => f.write_str("ucb1"),
             Self::Thompson => f.write_str("thompson"),
+            Self::ThompsonAipw => f.write_str("thompson-aipw"),
             Self::ExploreThenCommit(share) => write!(f, "etc:{share}"),
         }
     }
@@ -81,6 +87,8 @@ impl fmt::Display for Comparator {
 #[derive(Clone, Copy, Debug, Default)]
 struct Feature {
     sums: [u64; 2],
+    /// Sums of squared outcomes: below 2^56.
+    squares: [u64; 2],
     counts: [u32; 2],
     /// The arm everyone gets from now on (explore-then-commit).
     committed: Option<Arm>,
@@ -90,6 +98,13 @@ impl Feature {
     fn mean(&self, arm: Arm, scale: f64) -> Option<f64> {
         let count = arm.of(self.counts);
         (count > 0).then(|| arm.of(self.sums) as f64 / (f64::from(count) * scale))
+    }
+
+    /// The variance of the outcomes of an arm.
+    fn variance(&self, arm: Arm, scale: f64) -> Option<f64> {
+        let mean = self.mean(arm, scale)?;
+        let square = arm.of(self.squares) as f64 / (f64::from(arm.of(self.counts)) * scale * scale);
+        Some((square - mean * mean).max(0.0))
     }
 
     /// The arm with the larger value; a coin if they are equal.
@@ -133,13 +148,15 @@ impl Comparison {
     }
 
     fn choose(&mut self, feature: u8) -> Option<Arm> {
-        if matches!(self.rule, Comparator::Fixed) || self.coins_left > 0 && !self.adapts() {
+        if matches!(self.rule, Comparator::Fixed | Comparator::ThompsonAipw)
+            || self.coins_left > 0 && !self.adapts()
+        {
             return None;
         }
         let scale = self.scale;
         let feature = self.features.get_mut(usize::from(feature))?;
         match self.rule {
-            Comparator::Fixed => None,
+            Comparator::Fixed | Comparator::ThompsonAipw => None,
             Comparator::Ucb1 => {
                 let [zero, one] = feature.counts.map(f64::from);
                 let width = |pulls: f64| (2.0 * libm::log(zero + one) / pulls).sqrt();
@@ -184,6 +201,7 @@ impl Player for Comparison {
     fn outcome(&mut self, _patient: u32, feature: u8, arm: Arm, y: Option<u16>) {
         if let (Some(feature), Some(y)) = (self.features.get_mut(usize::from(feature)), y) {
             *arm.of_mut(&mut feature.sums) += u64::from(y);
+            *arm.of_mut(&mut feature.squares) += u64::from(y) * u64::from(y);
             *arm.of_mut(&mut feature.counts) += 1;
         }
     }
@@ -215,7 +233,8 @@ impl Player for Comparison {
         let [zero, one] = Arm::BOTH.map(|arm| feature.mean(arm, self.scale));
         let (zero, one) = (zero?, one?);
         let [n0, n1] = feature.counts.map(f64::from);
-        let variance = zero * (1.0 - zero) / n0 + one * (1.0 - one) / n1;
+        let [v0, v1] = Arm::BOTH.map(|arm| feature.variance(arm, self.scale).unwrap_or(0.0));
+        let variance = v0 / n0 + v1 / n1;
         Some(Estimate::new(one - zero, variance.sqrt(), n0 + n1))
     }
 

@@ -129,7 +129,7 @@ impl Quantity {
 use Unit::{Effect, Outcomes, Patients, Product, Share, SquaredEffect};
 
 /// All figures, in the order of the table for people.
-pub const FIGURES: [Quantity; 21] = [
+pub const FIGURES: [Quantity; 22] = [
     Quantity::new("regret", Outcomes, |s| s.regret.into())
         .error("regret_se")
         .line("regret (outcomes lost)"),
@@ -154,6 +154,9 @@ pub const FIGURES: [Quantity; 21] = [
     Quantity::new("any_error", Share, |s| s.any_error.into())
         .error("any_error_se")
         .line("trials with any such error"),
+    Quantity::new("futile", Share, |s| s.futile.into())
+        .error("futile_se")
+        .line("futility boundary crossed"),
     Quantity::new("overall_excludes_0", Share, |s| s.overall_excludes_0.into())
         .error("overall_excludes_0_se")
         .line("overall effect: excludes 0"),

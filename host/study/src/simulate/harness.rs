@@ -12,15 +12,16 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 use super::arrivals::Features;
-use super::comparators::Comparison;
+use super::clipped::Clipped;
+use super::comparators::{Comparator, Comparison};
 use super::instance::Outcomes;
 use super::statistics::{FeatureRun, Report, Run};
 use super::watch::Watch;
 use super::{Policy, Scenario, World};
 use equipoise::chance::Sampler;
-use equipoise::design::schedule::next_look;
+use equipoise::design::schedule::looks;
 use equipoise::estimate::{Estimate, Z95};
-use equipoise::plan::Plan;
+use equipoise::plan::{DesignName, Plan};
 use equipoise::terms::Arm;
 use equipoise::terms::MAX_FEATURES;
 use equipoise::trial::{AtOnce, Late, Trial, TrialError};
@@ -62,6 +63,14 @@ pub trait Player {
     fn settled_at(&self) -> Option<u32> {
         None
     }
+    /// The count of resolved patients at the look at which a feature settled.
+    fn feature_settled_at(&self, _feature: u8) -> Option<u32> {
+        None
+    }
+    /// Coins that patients of a feature were assigned by, if the design changes its coin.
+    fn coins(&self, _feature: u8) -> Option<u32> {
+        None
+    }
 }
 
 /// The shipping core with room for `U` waiting patients.
@@ -76,6 +85,8 @@ struct Core<const U: usize> {
     /// at which one did.
     trailing: [Option<Arm>; MAX_FEATURES as usize],
     settled_at: Option<u32>,
+    /// The count of the look at which each feature settled, half included.
+    settled: [Option<u32>; MAX_FEATURES as usize],
     /// Whether the estimates of reports are kept, and those so far.
     keeps_reports: bool,
     reports: Vec<Vec<Option<Estimate>>>,
@@ -92,7 +103,7 @@ impl<const U: usize> Core<U> {
     fn new(plan: Plan, coins: Xoshiro256PlusPlus, keeps_reports: bool) -> Self {
         match Trial::new(plan) {
             Ok(trial) => {
-                let planned = (0..).map_while(|done| next_look(&plan, done));
+                let planned = looks(&plan);
                 Self {
                     trial,
                     chance: Sampler::new(coins),
@@ -100,6 +111,7 @@ impl<const U: usize> Core<U> {
                     early_looks: planned.filter(|count| *count < plan.half()).count() as u8,
                     trailing: [None; MAX_FEATURES as usize],
                     settled_at: None,
+                    settled: [None; MAX_FEATURES as usize],
                     keeps_reports,
                     reports: Vec::new(),
                 }
@@ -119,10 +131,15 @@ impl<const U: usize> Core<U> {
     fn note(&mut self) {
         self.looks = self.trial.looks();
         let plan = self.trial.plan();
-        let count = next_look(plan, self.looks - 1);
+        let count = looks(plan).nth(usize::from(self.looks - 1));
         if self.keeps_reports && count.is_some_and(|count| count > plan.half()) {
             let each = (0..plan.features()).map(|feature| self.trial.estimate(feature));
             self.reports.push(each.collect());
+        }
+        for (feature, settled) in (0..plan.features()).zip(&mut self.settled) {
+            if settled.is_none() && self.trial.leading(feature).is_some() {
+                *settled = count;
+            }
         }
         if self.looks > self.early_looks {
             return;
@@ -206,6 +223,15 @@ impl<const U: usize> Player for Core<U> {
         self.settled_at
     }
 
+    fn feature_settled_at(&self, feature: u8) -> Option<u32> {
+        self.settled.get(usize::from(feature)).copied().flatten()
+    }
+
+    fn coins(&self, feature: u8) -> Option<u32> {
+        let adapts = self.trial.plan().design() == DesignName::Interim;
+        self.trial.coins(feature).filter(|_| adapts).map(|changes| changes + 1)
+    }
+
     fn reports(&mut self) -> Vec<Vec<Option<Estimate>>> {
         core::mem::take(&mut self.reports)
     }
@@ -220,6 +246,8 @@ pub(super) struct Stage {
     pub(super) world: World,
     /// Critical values at the reports and at the close.
     critical: Vec<f64>,
+    /// The planned effect of the futility boundary.
+    planned: Option<f64>,
     seed: u64,
 }
 
@@ -241,12 +269,10 @@ impl Stage {
             plan,
             policy: scenario.policy,
             features: Features::new(&world.arrivals, plan.features(), plan.patients()),
-            outcomes: Outcomes::new(&world.instance, plan.scale(), plan.patients()),
+            outcomes: Outcomes::new(world, plan.scale(), plan.patients()),
             world: world.clone(),
-            critical: match (scenario.boundary, scenario.policy) {
-                (Some(kind), Policy::Core) => kind.of_plan(&plan),
-                _ => vec![Z95],
-            },
+            critical: scenario.used_boundary().map_or(vec![Z95], |kind| kind.of_plan(&plan)),
+            planned: scenario.futility(),
             seed: scenario.seed,
         }
     }
@@ -258,6 +284,10 @@ impl Stage {
         let (plan, reports) = (self.plan, self.critical.len() > 1);
         let plain = self.outcomes.is_plain() && self.world.is_prompt();
         match self.policy {
+            Policy::Comparator(Comparator::ThompsonAipw) => {
+                let player = Clipped::new(&self.plan, stream(self.seed, run, DRAWS));
+                if plain { self.at_once(player, world) } else { self.by_calendar(player, world) }
+            }
             Policy::Comparator(rule) => {
                 let player =
                     Comparison::new(rule, &self.plan, coins, stream(self.seed, run, DRAWS));
@@ -276,9 +306,14 @@ impl Stage {
     /// Closes the trial and takes down how it ended.
     pub(super) fn end<P: Player>(&self, mut player: P, watch: &Watch) -> Run {
         player.close();
-        let features = (0..self.plan.features()).zip(watch.patients).map(|(j, patients)| {
-            FeatureRun { patients, estimate: player.estimate(j), dropped: player.dropped(j) }
-        });
+        let features =
+            (0..self.plan.features()).zip(watch.patients).map(|(j, patients)| FeatureRun {
+                patients,
+                estimate: player.estimate(j),
+                dropped: player.dropped(j),
+                settled_at: player.feature_settled_at(j),
+                coins: player.coins(j),
+            });
         let features = features.collect();
         let reports = player.reports().into_iter().zip(&self.critical);
         let reports =
@@ -287,6 +322,7 @@ impl Stage {
             features,
             first_drop: player.settled_at().or(watch.first_drop),
             reports: reports.collect(),
+            planned: self.planned,
             critical: self.critical.last().copied().unwrap_or(Z95),
         }
     }

@@ -27,6 +27,7 @@
 pub mod arrivals;
 pub mod assumption;
 mod calendar;
+mod clipped;
 pub mod comparators;
 pub mod delays;
 mod digits;
@@ -34,6 +35,7 @@ pub mod figures;
 pub mod harness;
 pub mod instance;
 pub mod output;
+pub mod runs;
 pub mod shards;
 pub mod statistics;
 pub mod summary;
@@ -49,7 +51,7 @@ pub use arrivals::Arrivals;
 pub use comparators::Comparator;
 pub use delays::{Delay, Lost};
 use equipoise::estimate::Estimate;
-use equipoise::plan::{Design, Plan, PlanError};
+use equipoise::plan::{DesignName, Plan, PlanError};
 pub use instance::Instance;
 pub use statistics::Sums;
 pub use summary::{FeatureSummary, Figure, Summary};
@@ -113,7 +115,7 @@ pub enum Policy {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chooser {
     /// The design; a comparator uses only the sizes of its plan.
-    pub design: Design,
+    pub design: DesignName,
     /// Who chooses.
     pub policy: Policy,
 }
@@ -124,13 +126,14 @@ impl Chooser {
     /// # Errors
     /// Any other name, or a share that is not allowed.
     pub fn parse(name: &str) -> Result<Self, SimulateError> {
-        const NAMES: &str = "conse dp-conse interim uniform fixed ucb1 thompson etc[:SHARE]";
-        if let Some(design) = Design::ALL.into_iter().find(|design| design.name() == name) {
+        const NAMES: &str = "conse dp-conse interim uniform fixed ucb1 thompson \
+                             thompson-aipw etc[:SHARE]";
+        if let Some(design) = DesignName::ALL.into_iter().find(|design| design.name() == name) {
             return Ok(Self { design, policy: Policy::Core });
         }
         match Comparator::parse(name)? {
             Some(comparator) => {
-                Ok(Self { design: Design::Conse, policy: Policy::Comparator(comparator) })
+                Ok(Self { design: DesignName::Conse, policy: Policy::Comparator(comparator) })
             }
             None => Err(SimulateError::value("design", name, NAMES)),
         }
@@ -146,6 +149,8 @@ pub struct Scenario {
     pub policy: Policy,
     /// Intervals valid at all planned reports together; comparators have none but the last.
     pub boundary: Option<Kind>,
+    /// The planned effect, for the futility boundary.
+    pub planned: Option<f64>,
     /// The simulated patients.
     pub world: World,
     /// Trials to run.
@@ -159,7 +164,7 @@ impl Scenario {
     #[must_use]
     pub fn new(plan: Plan, instance: Instance, runs: u32, seed: u64) -> Self {
         let (policy, world) = (Policy::Core, World::plain(instance));
-        Self { plan, policy, boundary: None, world, runs, seed }
+        Self { plan, policy, boundary: None, planned: None, world, runs, seed }
     }
 
     /// The name of the policy, as on the command line.
@@ -171,10 +176,22 @@ impl Scenario {
         }
     }
 
+    /// The boundary that its intervals have: none for a comparator.
+    #[must_use]
+    pub fn used_boundary(&self) -> Option<Kind> {
+        self.boundary.filter(|_| self.policy == Policy::Core)
+    }
+
+    /// The planned effect of the futility boundary, where there is one.
+    #[must_use]
+    pub fn futility(&self) -> Option<f64> {
+        self.planned.filter(|planned| *planned != 0.0 && self.used_boundary().is_some())
+    }
+
     /// Whether there is nothing for a boundary to bound.
     fn has_no_reports(&self) -> bool {
         let design = self.plan.design();
-        let ledger = matches!(design, Design::Interim | Design::Uniform);
+        let ledger = matches!(design, DesignName::Interim | DesignName::Uniform);
         self.policy == Policy::Core && (self.plan.reports() == 0 || !ledger)
     }
 
@@ -189,7 +206,7 @@ impl Scenario {
         if let (Some(kind), true) = (self.boundary, self.has_no_reports()) {
             return Err(SimulateError::value("boundary", kind.name(), NEEDS_REPORTS));
         }
-        self.world.check(self.plan.features())
+        self.world.check(self.plan.features(), self.plan.scale())
     }
 }
 
@@ -232,7 +249,7 @@ pub fn sums(
 ) -> Result<Sums, SimulateError> {
     scenario.check()?;
     let stage = harness::Stage::new(scenario);
-    let new = || Sums::new(&scenario.world.instance, scenario.plan.patients());
+    let new = || Sums::of(scenario);
     let play = |mut sums: Sums, run| {
         sums.add(&stage.play(run));
         tick();

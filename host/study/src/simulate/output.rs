@@ -1,15 +1,51 @@
 //! The figures of a simulation as a table and as CSV.
 //!
 //! CSV: one heading line, one line per design. Columns: design and plan, the world, runs and seed,
-//! then the figures of [`FIGURES`]. A figure that does not exist (no estimate, no drop) is empty.
-//! New columns are added at the end.
+//! then the figures of [`FIGURES`], then what is needed to tell lines of several files apart: every
+//! key of the plan by itself (ratios as decimals), the boundary (`none` if the design uses none)
+//! and its planned effect, and the mean outcomes `p0` and `p1`, of all features together if they
+//! are the same, else by blanks. A figure that does not exist (no estimate, no drop) is empty. New
+//! columns are added at the end.
 
 use std::fmt::Write;
 
-use super::figures::{self, FIGURES, Unit};
+use super::figures::{self, FIGURES, Reading, Unit};
 use super::shards::{Outcome, Shard};
+use super::statistics::OVERALL;
 use super::world::{Cells, KEYS, Key};
 use crate::output::Value;
+use equipoise::plan::{Close, Plan};
+
+/// The boundary of a table's row: a word, so that no reader takes it for a missing value.
+#[must_use]
+pub fn boundary(name: Option<&str>) -> Value {
+    Value::Text(name.unwrap_or("none").into())
+}
+
+/// The keys of a plan but its design, a column each.
+#[must_use]
+pub fn plan_cells(plan: &Plan) -> Cells {
+    let close = if plan.closes_by_itself() { Close::Auto } else { Close::Custodian };
+    vec![
+        ("features", Value::Whole(plan.features().into())),
+        ("patients", Value::Whole(plan.patients().into())),
+        ("scale", Value::Whole(plan.scale().into())),
+        ("alpha", Value::Number(plan.alpha().to_f64())),
+        ("epsilon", Value::Number(plan.epsilon().to_f64())),
+        ("beta", Value::Number(plan.beta().to_f64())),
+        ("reports", Value::Whole(plan.reports().into())),
+        ("close", Value::Text(close.name().into())),
+        ("kits", Value::Whole(plan.kits().into())),
+    ]
+}
+
+/// The mean outcomes of an arm: one number if all features share it.
+fn rates(rates: &[f64]) -> Value {
+    match rates {
+        [first, rest @ ..] if rest.iter().all(|rate| rate == first) => Value::Number(*first),
+        all => Value::Text(all.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")),
+    }
+}
 
 /// Columns of the world that stand before the figures; those of later keys stand behind them.
 const BEFORE: usize = 5;
@@ -17,7 +53,10 @@ const BEFORE: usize = 5;
 /// The columns of a result, in order.
 fn cells(outcome: &Outcome) -> Cells {
     let Outcome { setup, summary, .. } = outcome;
-    let mut world: Cells = KEYS.iter().flat_map(|key| (key.columns)(&setup.world)).collect();
+    // A setup holds the text of a plan that was run.
+    let plan = setup.plan();
+    let scale = plan.map_or(1, |plan| plan.scale());
+    let mut world: Cells = KEYS.iter().flat_map(|key| (key.columns)(&setup.world, scale)).collect();
     let later = world.split_off(BEFORE.min(world.len()));
     let text = |text: &String| Value::Text(text.clone());
     let mut cells = vec![("design", text(&setup.design)), ("plan", text(&setup.plan))];
@@ -25,6 +64,13 @@ fn cells(outcome: &Outcome) -> Cells {
     cells.extend([("runs", Value::Whole(summary.runs)), ("seed", Value::Whole(setup.seed))]);
     cells.extend(figures::columns().map(|name| (name, figures::value(summary, name))));
     cells.extend(later);
+    cells.extend(plan.iter().flat_map(plan_cells));
+    cells.extend([
+        ("boundary", boundary(setup.boundary.as_deref())),
+        ("planned_effect", setup.planned_effect.into()),
+        ("p0", rates(&setup.world.instance.p0)),
+        ("p1", rates(&setup.world.instance.p1)),
+    ]);
     cells
 }
 
@@ -50,7 +96,9 @@ pub fn table(shard: &Shard) -> String {
     let Some(Outcome { setup, summary, .. }) = shard.results.first() else { return text };
     let _ = writeln!(text, "{} runs, seed {}, {}", summary.runs, setup.seed, setup.plan);
     let key = |key: &Key| {
-        let values = (key.columns)(&setup.world).into_iter().map(|(_, value)| value.to_string());
+        let scale = setup.plan().map_or(1, |plan| plan.scale());
+        let values =
+            (key.columns)(&setup.world, scale).into_iter().map(|(_, value)| value.to_string());
         format!("{} {}", key.name, values.collect::<Vec<_>>().join(" / "))
     };
     let _ = writeln!(text, "{}\n", KEYS.iter().map(key).collect::<Vec<_>>().join(", "));
@@ -63,10 +111,16 @@ pub fn table(shard: &Shard) -> String {
     };
     line("", &|outcome| outcome.setup.design.clone());
     for figure in &FIGURES {
+        // Without a boundary there is no futility to speak of.
+        let absent = |outcome: &Outcome| (figure.read)(&outcome.summary) == Reading::NONE;
+        if figure.name == "futile" && shard.results.iter().all(absent) {
+            continue;
+        }
         if let Some(words) = figure.words {
             line(words, &|outcome| figure.unit.write((figure.read)(&outcome.summary)));
         }
     }
+    let _ = writeln!(text, "\nThe overall effect is {OVERALL}.");
     text + &by_feature(shard)
 }
 

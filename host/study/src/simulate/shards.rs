@@ -6,10 +6,10 @@
 //! missing; anything else is refused by name.
 //!
 //! # The file
-//! One JSON object: `format` 3, `from` and `to` (the runs it holds, `to` excluded), and `results`,
+//! One JSON object: `format` 4, `from` and `to` (the runs it holds, `to` excluded), and `results`,
 //! one a design: `setup` (everything that fixes the result), `summary` (the figures) and `sums`
 //! (exact; wide integers as decimal text, in units of 2^-20 for regret and 2^-44 for errors).
-//! Members keep this order.
+//! Members keep this order. Format 3 had the plain mean over features as the overall effect.
 
 use std::ops::Range;
 
@@ -20,16 +20,16 @@ use equipoise::plan::Plan;
 use super::{Scenario, SimulateError, Summary, Sums, World};
 
 /// Version of the file.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// Part I of K.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct ShardIndex {
     number: u32,
     of: u32,
 }
 
-impl Part {
+impl ShardIndex {
     /// Reads `I/K`.
     ///
     /// # Errors
@@ -68,6 +68,8 @@ pub struct Setup {
     pub plan: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boundary: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_effect: Option<f64>,
     pub features: u8,
     pub patients: u32,
     #[serde(flatten)]
@@ -88,13 +90,19 @@ impl Setup {
         Self {
             design: if sites > 1 { format!("{name}, {sites} sites") } else { name },
             plan: parameters(&scenario.plan),
-            boundary: scenario.boundary.map(|kind| kind.name().into()),
+            boundary: scenario.used_boundary().map(|kind| kind.name().into()),
+            planned_effect: scenario.futility(),
             features: scenario.plan.features(),
             patients: scenario.plan.patients(),
             world: scenario.world.clone(),
             runs: scenario.runs,
             seed: scenario.seed,
         }
+    }
+
+    /// The plan, as that of the default design: what a comparator uses of it has no other.
+    pub(super) fn plan(&self) -> Option<Plan> {
+        Plan::parse(&self.plan).ok()
     }
 }
 
@@ -160,7 +168,7 @@ impl Shard {
             if sizes != [usize::from(setup.features); 3] {
                 return Err(failed("the numbers of features differ".into()));
             }
-            sums.restore(instance, setup.patients);
+            sums.restore(instance, setup.patients, setup.planned_effect.is_some());
         }
         Ok(shard)
     }
@@ -246,7 +254,7 @@ mod tests {
     /// they were written to files and read back.
     #[test]
     fn parts_of_another_world_are_refused() {
-        let plan = Plan::parse("features=2 patients=40 epsilon=1").unwrap();
+        let plan = Plan::parse("features=2 patients=40 epsilon=1 scale=10").unwrap();
         let part = |runs: Range<u32>, change: &dyn Fn(&mut World)| {
             let mut scenario = Scenario::new(plan, Instance::same(2, 0.3, 0.6), 4, 1);
             change(&mut scenario.world);

@@ -6,13 +6,16 @@
 //! 10^6 runs, 10^7 patients, 64 features and errors of at most 2 every sum of squares stays below
 //! 2^127.
 //!
-//! The **overall effect** of a run is the plain mean of its features' estimates, its standard error
-//! the root of the summed squares over M; it exists where every feature has an estimate.
+//! The **overall effect** of a run is that of a report: the mean of the estimates weighted by their
+//! (noisy) numbers of outcomes ([`overall`]). It estimates the mean effect over the patients of the
+//! run whose feature has an estimate.
 //!
 //! With a **boundary** a feature has a repeated interval at every report and at the close. It
 //! excludes 0 if any of them does, on the wrong side if any does there, and holds the effect if all
-//! of them do; its width is that of the last. Errors are those of the last estimate.
+//! of them do; its width is that of the last. Errors are those of the last estimate. It crosses the
+//! **futility** boundary if any of them excludes the planned effect on the side of 0.
 
+use super::Scenario;
 use super::digits;
 use super::instance::Instance;
 use equipoise::estimate::{Estimate, Z95};
@@ -33,6 +36,10 @@ pub struct FeatureRun {
     /// The arm dropped before half (`conse`, `dp-conse`, comparators), or for `interim` the
     /// trailing arm of a feature that settled before half.
     pub dropped: Option<Arm>,
+    /// The count of resolved patients at the look at which it settled (`interim`), half included.
+    pub settled_at: Option<u32>,
+    /// Coins its patients were assigned by so far, where the design reports them.
+    pub coins: Option<u32>,
 }
 
 /// Results of one run.
@@ -45,6 +52,8 @@ pub struct Run {
     pub first_drop: Option<u32>,
     /// Reports before the last, if a boundary makes them count.
     pub reports: Vec<Report>,
+    /// The planned effect, if a boundary has one.
+    pub planned: Option<f64>,
     /// Standard errors on either side of an interval at the close.
     pub critical: f64,
 }
@@ -78,11 +87,12 @@ impl Run {
                 [a + zero, b + one]
             });
             let dropped = sites().next().and_then(|site| site.dropped);
-            FeatureRun { patients, estimate: (weights > 0.0).then(whole), dropped }
+            let estimate = (weights > 0.0).then(whole);
+            FeatureRun { patients, estimate, dropped, settled_at: None, coins: None }
         };
         let first_drop = parts.first().and_then(|run| run.first_drop);
         let features = (0..features).map(feature).collect();
-        Self { features, first_drop, reports: Vec::new(), critical: Z95 }
+        Self { features, first_drop, reports: Vec::new(), planned: None, critical: Z95 }
     }
 }
 
@@ -114,6 +124,22 @@ pub struct FeatureSums {
     pub dropped: u64,
     /// Runs in which that was the better arm.
     pub wrong: u64,
+    /// Estimates whose futility boundary was crossed at a report or at the close.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub futile: u64,
+}
+
+/// Whether nothing was counted: files without a boundary have no such member.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// How an effect is counted: its true value, and the planned one for futility.
+#[derive(Clone, Copy)]
+struct Truth {
+    effect: f64,
+    planned: Option<f64>,
 }
 
 impl FeatureSums {
@@ -129,11 +155,13 @@ impl FeatureSums {
         self.wrong_side += other.wrong_side;
         self.dropped += other.dropped;
         self.wrong += other.wrong;
+        self.futile += other.futile;
     }
 
     /// Counts an estimate of `effect` and its intervals, the last of which is that of the close;
     /// returns its squared error on the grid.
-    fn count(&mut self, estimate: &Estimate, intervals: &[(f64, f64)], effect: f64) -> i128 {
+    fn count(&mut self, estimate: &Estimate, intervals: &[(f64, f64)], truth: Truth) -> i128 {
+        let Truth { effect, planned } = truth;
         let error = estimate.effect - effect;
         let square = on_grid(error * error, ERROR);
         self.estimates += 1;
@@ -146,6 +174,13 @@ impl FeatureSums {
         self.covered += u64::from(held);
         self.excluded += u64::from(above || below);
         self.wrong_side += u64::from(above && effect < 0.0 || below && effect > 0.0);
+        let futile = planned.is_some_and(|planned| {
+            let short = |(low, high): &(f64, f64)| {
+                planned > 0.0 && *high < planned || planned < 0.0 && *low > planned
+            };
+            intervals.iter().any(short)
+        });
+        self.futile += u64::from(futile);
         square
     }
 }
@@ -157,6 +192,9 @@ pub struct Sums {
     pub(super) effects: Vec<f64>,
     #[serde(skip)]
     pub(super) patients: u32,
+    /// Whether futility is counted: there is a boundary and a planned effect.
+    #[serde(skip)]
+    pub(super) has_futility: bool,
     /// Runs.
     pub runs: u64,
     /// Per feature.
@@ -176,16 +214,21 @@ pub struct Sums {
     pub first_drop: u64,
 }
 
-/// The overall effect, if every feature has an estimate.
-fn overall(each: impl Iterator<Item = Option<Estimate>>, features: f64) -> Option<Estimate> {
-    let (mut effect, mut variance, mut patients) = (0.0, 0.0, 0.0);
-    for estimate in each {
-        let estimate = estimate?;
-        effect += estimate.effect / features;
-        variance += estimate.deviation.powi(2) / (features * features);
-        patients += estimate.patients;
+/// The overall effect in the words of tables.
+pub const OVERALL: &str =
+    "the mean over kinds of patient, weighted by their (noisy) numbers of outcomes";
+
+/// The overall effect, as a report makes it: the mean weighted by outcomes, in whole numbers; none
+/// without outcomes.
+fn overall(each: impl Iterator<Item = Option<Estimate>>) -> Option<Estimate> {
+    let (mut effect, mut variance, mut outcomes) = (0.0, 0.0, 0.0);
+    for estimate in each.flatten() {
+        let weight = estimate.patients.round().max(0.0);
+        effect += weight * estimate.effect;
+        variance += (weight * estimate.deviation).powi(2);
+        outcomes += weight;
     }
-    Some(Estimate::new(effect, variance.sqrt(), patients))
+    (outcomes > 0.0).then(|| Estimate::new(effect / outcomes, variance.sqrt() / outcomes, outcomes))
 }
 
 /// Figures of a run whose moments are kept.
@@ -205,6 +248,7 @@ impl Sums {
         Self {
             effects,
             patients,
+            has_futility: false,
             runs: 0,
             features,
             overall: FeatureSums::default(),
@@ -215,9 +259,18 @@ impl Sums {
         }
     }
 
+    /// No runs of this scenario yet.
+    #[must_use]
+    pub fn of(scenario: &Scenario) -> Self {
+        let has_futility = scenario.futility().is_some();
+        let sums = Self::new(&scenario.world.instance, scenario.plan.patients());
+        Self { has_futility, ..sums }
+    }
+
     /// Gives sums that were read from a file what they were made with.
-    pub(super) fn restore(&mut self, instance: &Instance, patients: u32) {
+    pub(super) fn restore(&mut self, instance: &Instance, patients: u32, has_futility: bool) {
         (self.effects, self.patients) = (instance.effects().collect(), patients);
+        self.has_futility = has_futility;
     }
 
     /// Adds one run.
@@ -243,7 +296,8 @@ impl Sums {
                     Some(report.estimates.get(j)?.as_ref()?.interval(report.critical))
                 });
                 let intervals: Vec<_> = earlier.chain([estimate.interval(run.critical)]).collect();
-                squares += sums.count(&estimate, &intervals, *effect);
+                let truth = Truth { effect: *effect, planned: run.planned };
+                squares += sums.count(&estimate, &intervals, truth);
                 let error =
                     if has_gap { sums.wrong_side > before.1 } else { sums.excluded > before.0 };
                 any_error |= error;
@@ -273,17 +327,23 @@ impl Sums {
     }
 
     fn add_overall(&mut self, run: &Run) {
-        let features = self.effects.len() as f64;
-        let Some(last) = overall(run.features.iter().map(|feature| feature.estimate), features)
-        else {
+        let Some(last) = overall(run.features.iter().map(|feature| feature.estimate)) else {
             return;
         };
         let earlier = run.reports.iter().filter_map(|report| {
-            Some(overall(report.estimates.iter().copied(), features)?.interval(report.critical))
+            Some(overall(report.estimates.iter().copied())?.interval(report.critical))
         });
         let intervals: Vec<_> = earlier.chain([last.interval(run.critical)]).collect();
-        let truth = self.effects.iter().sum::<f64>() / features;
-        self.overall.count(&last, &intervals, truth);
+        let (mut effect, mut patients) = (0.0, 0.0);
+        let each = run.features.iter().zip(&self.effects);
+        for (feature, true_effect) in each.filter(|(feature, _)| feature.estimate.is_some()) {
+            let weight: f64 = feature.patients.map(f64::from).iter().sum();
+            (effect, patients) = (effect + weight * true_effect, patients + weight);
+        }
+        let effect = if patients > 0.0 { effect / patients } else { 0.0 };
+        // Rounding must not make an effect of none.
+        let effect = if effect.abs() < 1e-12 { 0.0 } else { effect };
+        self.overall.count(&last, &intervals, Truth { effect, planned: run.planned });
     }
 
     /// The sums of two disjoint sets of runs of one scenario.

@@ -63,6 +63,9 @@ pub struct Summary {
     pub overall_width: Option<f64>,
     /// The overall effect: share of its intervals that exclude 0 on the wrong side.
     pub overall_wrong_side: Option<Figure>,
+    /// Share of estimates whose futility boundary was crossed, with a boundary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub futile: Option<Figure>,
     /// Every feature by itself.
     pub features: Vec<FeatureSummary>,
 }
@@ -92,6 +95,9 @@ pub struct FeatureSummary {
     pub wrong_side: Option<Figure>,
     /// Share of runs in which an arm was dropped, or that settled before half.
     pub dropped: f64,
+    /// Share of runs in which the futility boundary was crossed, with a boundary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub futile: Option<f64>,
 }
 
 impl Figure {
@@ -104,7 +110,7 @@ impl Figure {
 }
 
 impl FeatureSummary {
-    fn new(sums: &FeatureSums, effect: f64, runs: u64) -> Self {
+    fn new(sums: &FeatureSums, effect: f64, runs: u64, has_futility: bool) -> Self {
         let all = sums.estimates;
         let mean = |sum: i128| (all > 0).then(|| sum as f64 / all as f64 / ERROR);
         Self {
@@ -119,6 +125,7 @@ impl FeatureSummary {
             excludes_0: Figure::share(sums.excluded, all),
             wrong_side: Figure::share(sums.wrong_side, all),
             dropped: sums.dropped as f64 / runs as f64,
+            futile: (has_futility && all > 0).then(|| sums.futile as f64 / all as f64),
         }
     }
 }
@@ -158,7 +165,9 @@ impl Sums {
         let whole = &self.overall;
         let per_run = |sum: f64| (whole.estimates > 0).then(|| sum / whole.estimates as f64);
         let each = self.features.iter().zip(&self.effects);
-        let each = each.map(|(sums, effect)| FeatureSummary::new(sums, *effect, self.runs));
+        let (runs_done, futility) = (self.runs, self.has_futility);
+        let each =
+            each.map(|(sums, effect)| FeatureSummary::new(sums, *effect, runs_done, futility));
         Summary {
             runs: self.runs,
             regret,
@@ -183,6 +192,8 @@ impl Sums {
             overall_coverage: Figure::share(whole.covered, whole.estimates),
             overall_width: per_run(whole.width as f64 / ERROR),
             overall_wrong_side: Figure::share(whole.wrong_side, whole.estimates),
+            futile: Figure::share(all(|f| f.futile.into()) as u64, estimates as u64)
+                .filter(|_| futility),
             features: each.collect(),
         }
     }

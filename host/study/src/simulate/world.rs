@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::figures::Unit;
 use super::{Arrivals, Delay, Instance, Lost, SimulateError};
 use crate::output::Value;
+use equipoise::terms::Arm;
 
 /// How patients react, arrive, answer late or get lost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,13 +35,38 @@ pub struct World {
     pub delay: Delay,
     /// How many never come.
     pub lost: Lost,
+    /// Assumed standard deviation of r = y/Y; none for that of the law in [`super::instance`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sd: Option<f64>,
 }
 
 impl World {
     /// Patients of equally frequent features, outcomes at once and complete.
     #[must_use]
     pub fn plain(instance: Instance) -> Self {
-        Self { instance, arrivals: Arrivals::Uniform, delay: Delay::NONE, lost: Lost::NONE }
+        Self {
+            instance,
+            arrivals: Arrivals::Uniform,
+            delay: Delay::NONE,
+            lost: Lost::NONE,
+            sd: None,
+        }
+    }
+
+    /// The variance of r = y/Y of a feature under an arm, without drift.
+    #[must_use]
+    pub fn variance(&self, feature: usize, arm: Arm, scale: u16) -> f64 {
+        self.sd.map_or_else(|| self.instance.variance(feature, arm, scale), |sd| sd * sd)
+    }
+
+    /// The standard deviation of r = y/Y under each arm: root mean square over features.
+    #[must_use]
+    pub fn deviations(&self, scale: u16) -> [f64; 2] {
+        let features = self.instance.p0.len();
+        Arm::BOTH.map(|arm| {
+            let sum: f64 = (0..features).map(|j| self.variance(j, arm, scale)).sum();
+            (sum / features as f64).sqrt()
+        })
     }
 
     /// Whether every outcome comes as it is, before the next patient.
@@ -49,8 +75,9 @@ impl World {
     }
 
     /// Checks what the types leave open.
-    pub(super) fn check(&self, features: u8) -> Result<(), SimulateError> {
+    pub(super) fn check(&self, features: u8, scale: u16) -> Result<(), SimulateError> {
         self.instance.check(features)?;
+        self.sd.map_or(Ok(()), |sd| self.instance.check_sd(sd, scale))?;
         self.arrivals.check(features)?;
         self.delay.check()?;
         self.lost.check()
@@ -113,15 +140,15 @@ pub struct Key {
     /// The value of a world as `read` takes it.
     pub text: fn(&World) -> String,
     /// The value of a world in the words of a dossier.
-    pub words: fn(&World) -> String,
-    /// Its columns in the CSV form of `simulate`.
-    pub columns: fn(&World) -> Cells,
+    pub words: fn(&World, u16) -> String,
+    /// Its columns in the CSV form of `simulate`, of a plan with this scale.
+    pub columns: fn(&World, u16) -> Cells,
     /// Its columns in the table of a grid, one number each.
-    pub tidy: fn(&World) -> Cells,
+    pub tidy: fn(&World, u16) -> Cells,
 }
 
 /// The options of the world but the rates, in the order of columns, help and documents.
-pub const KEYS: [Key; 4] = [
+pub const KEYS: [Key; 5] = [
     Key {
         name: "arrivals",
         value_name: "HOW",
@@ -136,9 +163,9 @@ pub const KEYS: [Key; 4] = [
             Ok(Change::new(move |world| world.arrivals = arrivals.clone()))
         },
         text: |world| world.arrivals.to_string(),
-        words: |world| world.arrivals.to_string(),
-        columns: |world| vec![("arrivals", Value::Text(world.arrivals.to_string()))],
-        tidy: |world| vec![("arrivals", Value::Text(world.arrivals.to_string()))],
+        words: |world, _| world.arrivals.to_string(),
+        columns: |world, _| vec![("arrivals", Value::Text(world.arrivals.to_string()))],
+        tidy: |world, _| vec![("arrivals", Value::Text(world.arrivals.to_string()))],
     },
     Key {
         name: "delay",
@@ -152,9 +179,9 @@ pub const KEYS: [Key; 4] = [
             Ok(Change::new(move |world| world.delay = delay))
         },
         text: |world| world.delay.to_string(),
-        words: |world| world.delay.to_string(),
-        columns: |world| vec![("delay", Value::Text(world.delay.to_string()))],
-        tidy: |world| {
+        words: |world, _| world.delay.to_string(),
+        columns: |world, _| vec![("delay", Value::Text(world.delay.to_string()))],
+        tidy: |world, _| {
             let Delay { from, to } = world.delay;
             vec![("delay_from", Value::Whole(from.into())), ("delay_to", Value::Whole(to.into()))]
         },
@@ -171,7 +198,7 @@ pub const KEYS: [Key; 4] = [
             Ok(Change::new(move |world| world.lost = lost))
         },
         text: |world| world.lost.to_string(),
-        words: |world| world.lost.0.map(|share| Unit::Share.write(share)).join(" and "),
+        words: |world, _| world.lost.0.map(|share| Unit::Share.write(share)).join(" and "),
         columns: lost_by_arm,
         tidy: lost_by_arm,
     },
@@ -187,13 +214,42 @@ pub const KEYS: [Key; 4] = [
             Ok(Change::new(move |world| world.instance.drift = drift))
         },
         text: |world| world.instance.drift.to_string(),
-        words: |world| world.instance.drift.to_string(),
-        columns: |world| vec![("drift", Value::Number(world.instance.drift))],
-        tidy: |world| vec![("drift", Value::Number(world.instance.drift))],
+        words: |world, _| world.instance.drift.to_string(),
+        columns: |world, _| vec![("drift", Value::Number(world.instance.drift))],
+        tidy: |world, _| vec![("drift", Value::Number(world.instance.drift))],
+    },
+    Key {
+        name: "sd",
+        value_name: "S",
+        default: LAW,
+        example: "0.2",
+        help: "Standard deviation of a graded outcome over its scale (0 to 1), the same in both \
+               arms; law: that of the simulator's own law",
+        assumption: "assumed standard deviation of an outcome over its scale, arm 0 and arm 1",
+        read: |text| {
+            let sd = if text.trim() == LAW { None } else { Some(number("sd", text)?) };
+            Ok(Change::new(move |world| world.sd = sd))
+        },
+        text: |world| world.sd.map_or_else(|| LAW.into(), |sd| sd.to_string()),
+        words: |world, scale| {
+            let both = world.deviations(scale).map(|sd| format!("{sd:.3}")).join(" and ");
+            both + if world.sd.is_none() { " (the simulator's law)" } else { "" }
+        },
+        columns: deviations,
+        tidy: deviations,
     },
 ];
 
-fn lost_by_arm(world: &World) -> Cells {
+/// The value of `sd` for the law of [`super::instance`].
+const LAW: &str = "law";
+
+fn deviations(world: &World, scale: u16) -> Cells {
+    const DECIMALS: f64 = 1e6;
+    let [zero, one] = world.deviations(scale).map(|sd| (sd * DECIMALS).round() / DECIMALS);
+    vec![("sd0", Value::Number(zero)), ("sd1", Value::Number(one))]
+}
+
+fn lost_by_arm(world: &World, _: u16) -> Cells {
     let [zero, one] = world.lost.0;
     vec![("lost0", Value::Number(zero)), ("lost1", Value::Number(one))]
 }
@@ -223,15 +279,15 @@ mod tests {
             let read = |text: &str| {
                 let mut world = plain();
                 (key.read)(text).unwrap().apply(&mut world);
-                world.check(2).unwrap();
+                world.check(2, 10).unwrap();
                 world
             };
             let other = read(key.example);
             assert_eq!(read(key.default), plain(), "{}", key.name);
             assert_ne!(other, plain(), "{}", key.name);
             assert_eq!(read(&(key.text)(&other)), other, "{}", key.name);
-            assert_ne!((key.columns)(&other), (key.columns)(&plain()), "{}", key.name);
-            assert_ne!((key.tidy)(&other), (key.tidy)(&plain()), "{}", key.name);
+            assert_ne!((key.columns)(&other, 10), (key.columns)(&plain(), 10), "{}", key.name);
+            assert_ne!((key.tidy)(&other, 10), (key.tidy)(&plain(), 10), "{}", key.name);
         }
     }
 
@@ -252,7 +308,7 @@ mod tests {
         let text = serde_json::to_string(&world).unwrap();
         let read: World = serde_json::from_str(&text).unwrap();
         assert_eq!(read.arrivals.to_string(), world.arrivals.to_string());
-        assert!(read.check(2).is_err());
+        assert!(read.check(2, 10).is_err());
     }
 
     /// `docs/simulate.md` has the row of every key, in the words of the help.

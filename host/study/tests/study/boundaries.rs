@@ -55,7 +55,8 @@ fn statistics(plan: &Plan, run: u64) -> Vec<Vec<f64>> {
 }
 
 /// Features without an effect exclude 0 at some report in 5 % +- 0.5 of the trials of `uniform`,
-/// and in no more of `interim`; without boundaries it is 8 to 12 %.
+/// and in at most 6 % of `interim`, whose true information fractions are not the counts taken here;
+/// without boundaries it is 8 to 12 %.
 #[test]
 fn any_look_error_is_the_level() {
     for design in ["uniform", "interim"] {
@@ -81,9 +82,9 @@ fn any_look_error_is_the_level() {
             // Without boundaries the level is missed by seven standard errors and more.
             assert!(plain > 0.065, "{design} {reports} {plain}");
             // 12,000 features: a standard error of 0.2 %.
-            let least = if design == "uniform" { 0.045 } else { 0.03 };
+            let allowed = if design == "uniform" { 0.045..=0.055 } else { 0.03..=0.06 };
             for found in [fleming, pocock] {
-                assert!((least..=0.055).contains(&found), "{design} {reports} {found}");
+                assert!(allowed.contains(&found), "{design} {reports} {found}");
             }
         }
     }

@@ -1,7 +1,10 @@
 //! Operating characteristics of the designs, with fixed seeds: regret, error, power, coverage.
 //!
-//! Expected values of the table come from another simulator of the same design; their standard
-//! error is about 2.5 % for regret * MSE / M. Tolerances are four standard errors of both sides.
+//! Expected values of the tables come from another simulator of the same design; their standard
+//! error is about 0.5 % for regret * MSE / M. Tolerances are four standard errors, or 2 % where
+//! that is wider.
+
+mod coverage;
 
 use crate::common::world;
 
@@ -9,8 +12,8 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use world::{Arrivals, Found, Setting, random, simulate};
 
-/// Relative standard error of the expected products.
-const TABLE_ERROR: f64 = 0.025;
+/// Least relative tolerance of the expected products.
+const TOLERANCE: f64 = 0.02;
 /// Patients simulated for one setting.
 const PATIENTS: u64 = 8_000_000;
 
@@ -44,25 +47,23 @@ fn table_of_products() {
     let epsilon =
         |text: &str| Setting::new(&format!("features=10 patients=20000 epsilon={text}"), RATES);
     let rows = [
-        ("n = 20,000", setting(""), 0.110),
-        ("n = 4,000, M = 4", small(4000), 0.132),
-        ("n = 1,000, M = 4", small(1000), 0.177),
-        ("epsilon 1/2", epsilon("1/2"), 0.211),
-        ("epsilon 2", epsilon("2"), 0.091),
-        ("alpha 0", setting("alpha=0"), 0.104),
-        ("alpha 0.1", setting("alpha=1/10"), 0.093),
-        ("alpha 1/2", setting("alpha=1/2"), 0.191),
-        ("500 late", setting("").late(500), 0.122),
-        ("20 % of arm 1 lost", Setting { lost: [0.0, 0.2], ..setting("") }, 0.116),
-        ("drift 0.3", Setting { drift: 0.3, ..setting("") }, 0.115),
-        ("Zipf", Setting { arrivals: Arrivals::Zipf, ..setting("") }, 0.174),
+        ("n = 20,000", setting(""), 0.1032),
+        ("n = 4,000, M = 4", small(4000), 0.1201),
+        ("n = 1,000, M = 4", small(1000), 0.1666),
+        ("epsilon 1/2", epsilon("1/2"), 0.1412),
+        ("epsilon 2", epsilon("2"), 0.0881),
+        ("alpha 0", setting("alpha=0"), 0.1036),
+        ("alpha 1/2", setting("alpha=1/2"), 0.1594),
+        ("500 late", setting("").late(500), 0.1135),
+        ("Zipf", Setting { arrivals: Arrivals::Zipf, ..setting("") }, 0.1377),
+        ("0.45/0.55", Setting { rates: [0.45, 0.55], ..setting("") }, 0.0519),
     ];
     println!("{HEADER}");
     for (seed, (name, setting, expected)) in (0..).zip(rows) {
         let found = simulate(&setting, trials(&setting), seed);
         print_row(name, &found);
-        let error = (TABLE_ERROR.powi(2) + found.product_error.powi(2)).sqrt();
-        assert!((found.product / expected - 1.0).abs() < 4.0 * error, "{name}: {found:?}");
+        let tolerance = f64::max(4.0 * found.product_error, TOLERANCE);
+        assert!((found.product / expected - 1.0).abs() < tolerance, "{name}: {found:?}");
         assert!((found.covered - 0.95).abs() < 0.02, "{name}: {found:?}");
     }
 }
@@ -70,15 +71,18 @@ fn table_of_products() {
 /// Regrets of the published table, which are sharper than its errors.
 #[test]
 fn table_of_regrets() {
+    let words = |epsilon: &str| {
+        equipoise::plan::Plan::parse(&format!("features=10 patients=20000 {epsilon}")).unwrap()
+    };
     let setting = |words: &str| Setting::new(&format!("{PLAN} {words}"), RATES);
     for (name, setting, expected) in [
-        ("n = 20,000", setting(""), 448.0),
-        ("alpha 0.1", setting("alpha=1/10"), 932.0),
-        ("200 late", setting("").late(200), 478.0),
-        ("500 late", setting("").late(500), 525.0),
-        ("1,000 late", setting("").late(1000), 601.0),
-        ("4,000 late", setting("").late(4000), 1051.0),
-        ("0.45/0.55", Setting { rates: [0.45, 0.55], ..setting("") }, 374.0),
+        ("n = 20,000", setting(""), 514.0),
+        ("epsilon 1/2", Setting { plan: words("epsilon=1/2"), ..setting("") }, 833.0),
+        ("epsilon 2", Setting { plan: words("epsilon=2"), ..setting("") }, 412.0),
+        ("alpha 1/2", setting("alpha=1/2"), 271.0),
+        ("500 late", setting("").late(500), 594.0),
+        ("Zipf", Setting { arrivals: Arrivals::Zipf, ..setting("") }, 537.0),
+        ("0.45/0.55", Setting { rates: [0.45, 0.55], ..setting("") }, 370.0),
     ] {
         let found = simulate(&setting, 200, 100);
         println!("{name}: regret {:.1}, expected {expected}", found.regret);
@@ -93,10 +97,10 @@ fn goals_for_the_product() {
     use equipoise::plan::Plan;
     use equipoise_study::simulate::{Delay, Instance, Scenario, run};
     for (plan, delay, runs, goal) in [
-        (PLAN, 0, 3000, 0.115),
-        ("features=4 patients=4000 epsilon=1", 0, 6000, 0.138),
-        ("features=4 patients=1000 epsilon=1", 0, 12_000, 0.185),
-        (PLAN, 500, 600, 0.128),
+        (PLAN, 0, 3000, 0.106),
+        ("features=4 patients=4000 epsilon=1", 0, 6000, 0.124),
+        ("features=4 patients=1000 epsilon=1", 0, 12_000, 0.171),
+        (PLAN, 500, 600, 0.121),
     ] {
         let plan = Plan::parse(plan).unwrap();
         let instance = Instance::same(plan.features(), RATES[0], RATES[1]);
@@ -112,31 +116,28 @@ fn goals_for_the_product() {
 #[test]
 fn table_of_power() {
     let rows = [
-        ("features=4 patients=4000 epsilon=1", [0.35, 0.45], 0.55, 0.50),
-        ("features=4 patients=4000 epsilon=1 alpha=0", [0.35, 0.45], 0.85, 0.82),
-        ("design=uniform features=4 patients=4000 epsilon=1", [0.35, 0.45], 0.89, 0.0),
-        ("features=4 patients=2000 epsilon=1", [0.35, 0.55], 0.84, 0.0),
-        ("features=4 patients=2000 epsilon=1 alpha=0", [0.35, 0.55], 0.98, 0.0),
-        ("design=uniform features=4 patients=2000 epsilon=1", [0.35, 0.55], 0.99, 0.0),
-        ("features=4 patients=1000 epsilon=1/2", [0.35, 0.65], 0.76, 0.0),
-        ("features=4 patients=1000 epsilon=1/2 alpha=0", [0.35, 0.65], 0.91, 0.0),
-        ("design=uniform features=4 patients=1000 epsilon=1/2", [0.35, 0.65], 0.97, 0.0),
+        ("features=4 patients=4000 epsilon=1", [0.35, 0.45], 0.66),
+        ("features=4 patients=4000 epsilon=1 alpha=0", [0.35, 0.45], 0.85),
+        ("design=uniform features=4 patients=4000 epsilon=1", [0.35, 0.45], 0.89),
+        ("features=4 patients=2000 epsilon=1", [0.35, 0.55], 0.93),
+        ("design=uniform features=4 patients=2000 epsilon=1", [0.35, 0.55], 0.99),
+        ("features=10 patients=20000 epsilon=1", [0.45, 0.55], 0.86),
+        ("design=uniform features=4 patients=1000 epsilon=1/2", [0.35, 0.65], 0.97),
     ];
-    for (plan, rates, expected, goal) in rows {
+    for (plan, rates, expected) in rows {
         let setting = Setting::new(plan, rates);
         let found = simulate(&setting, 1000, 200);
-        println!("{plan} {rates:?}: power {:.4}, expected {expected}, goal {goal}", found.excluded);
+        println!("{plan} {rates:?}: power {:.4}, expected {expected}", found.excluded);
         // The expected value has about our error, and is rounded to 1 %.
         let error = (expected * (1.0 - expected) / 2000.0f64).sqrt();
         assert!((found.excluded - expected).abs() < 0.005 + 4.0 * error, "{plan}: {found:?}");
-        assert!(found.excluded >= goal, "{plan}: {found:?}");
     }
 }
 
 /// Graded outcomes, each the mean of four coins.
 #[test]
 fn table_of_graded_outcomes() {
-    for (scale, width) in [(4, 0.132), (10, 0.131), (100, 0.131)] {
+    for (scale, width) in [(4, 0.114), (10, 0.113), (100, 0.113)] {
         let setting = Setting { coins: 4, ..Setting::new(&format!("{PLAN} scale={scale}"), RATES) };
         let found = simulate(&setting, 200, 300);
         println!(
@@ -211,6 +212,19 @@ fn hard_settings() -> Vec<(&'static str, Setting)> {
             }
             .late(400),
         ),
+        ("closed after 0.15 n", Setting { enrolled: 0.15, ..plain() }),
+        ("closed after 0.15 n, no effect", Setting { enrolled: 0.15, ..null() }),
+        ("closed after 0.3 n, no effect", Setting { enrolled: 0.3, ..null() }),
+        ("closed just after half, no effect", Setting { enrolled: 0.52, ..null() }),
+        ("closed just after half", Setting { enrolled: 0.52, ..plain() }),
+        (
+            "arrivals change tenfold, drift 0.3, 8 reports",
+            Setting {
+                arrivals: Arrivals::Tenfold,
+                drift: 0.3,
+                ..new("features=4 patients=4000 epsilon=1 reports=8", RATES)
+            },
+        ),
         ("closed before half", Setting { enrolled: 0.4, ..plain() }),
         ("closed at 3/4, late by n/10, no effect", Setting { enrolled: 0.75, ..null() }.late(400)),
         ("closed after 1/8, before the first look", Setting { enrolled: 0.05, ..plain() }),
@@ -222,12 +236,22 @@ fn hard_settings() -> Vec<(&'static str, Setting)> {
     ]
 }
 
+/// Whether `cargo xtask release-check --long` asks for the long version of a test.
+fn is_long() -> bool {
+    std::env::var_os("EQUIPOISE_LONG").is_some()
+}
+
 /// Intervals of 95 % hold the effect in 93 to 99 %, and exclude 0 in at most 6.5 % where it is 0.
+/// There are 2,000 intervals of each setting at least, with a standard error of 0.5 %: coverage of
+/// 91 % passes with a probability below 10^-3. In the long version, with at least
+/// twice as many, 91.5 % does.
 #[test]
 fn coverage_at_hard_settings() {
     println!("{HEADER}");
     for (seed, (name, setting)) in (1000..).zip(hard_settings()) {
-        let found = simulate(&setting, trials(&setting).max(1000), seed);
+        let many = trials(&setting).max(1000);
+        let enough = 2000_u64.div_ceil(setting.plan.features().into());
+        let found = simulate(&setting, if is_long() { many } else { enough.min(many) }, seed);
         print_row(name, &found);
         assert!((0.93..=0.99).contains(&found.covered), "{name}: {found:?}");
         let null = setting.rates[0] == setting.rates[1];
@@ -289,10 +313,12 @@ fn row((found, again, setting): &(Found, bool, Setting)) -> String {
     ) + if *again { " measured twice" } else { "" }
 }
 
-/// No random setting has a coverage below 92.5 %. `cargo xtask coverage` searches 300 of them.
+/// No random setting has a coverage below 92.5 %: 6 of them, in the long version 12. `cargo xtask
+/// coverage` searches 300.
 #[test]
 fn random_settings_keep_coverage() {
-    let settings = std::env::var("EQUIPOISE_SETTINGS").map_or(12, |text| {
+    let usual = if is_long() { 12 } else { 6 };
+    let settings = std::env::var("EQUIPOISE_SETTINGS").map_or(usual, |text| {
         text.parse().unwrap_or_else(|_| panic!("EQUIPOISE_SETTINGS={text}: not a number"))
     });
     let mut words = Xoshiro256PlusPlus::seed_from_u64(7);

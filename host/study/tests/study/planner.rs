@@ -1,12 +1,13 @@
 //! `equipoise plan`: power, errors and widths against closed forms, sample sizes, and the plans it
 //! refuses.
 
+mod alpha;
 mod boundary;
 
 use equipoise::plan::Plan;
 use equipoise_study::boundaries::Kind;
 use equipoise_study::normal::normal;
-use equipoise_study::planner::{Choice, Given, Question, Silent, Target, Wish};
+use equipoise_study::planner::{Given, Proposal, Question, Silent, Target, Wish};
 use equipoise_study::simulate::{Instance, Policy, Scenario, run};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -53,12 +54,12 @@ fn question(plan: &str, baseline: f64, wanted: f64) -> Question<'static> {
     };
     let power = Some(wanted);
     let wish = Wish { power, width: None, better: None, regret: None, target: Target::Feature };
-    Question { base, baseline, given, wish, meter: &Silent }
+    Question { base, baseline, given, wish, is_design_given: true, at_most: 1.5, meter: &Silent }
 }
 
-fn choice(question: &Question, effect: f64) -> Choice {
+fn proposal(question: &Question, effect: f64) -> Proposal {
     let plan = &question.base.plan;
-    Choice {
+    Proposal {
         design: plan.design(),
         policy: Policy::Core,
         patients: plan.patients(),
@@ -124,12 +125,12 @@ fn sample_sizes_of_uniform() {
     ] {
         let plan = format!("design=uniform features={features} patients=100 epsilon={epsilon}");
         let question = question(&plan, rates[0], wanted);
-        let at = choice(&question, rates[1] - rates[0]);
+        let at = proposal(&question, rates[1] - rates[0]);
         let found = question.fewest_patients(&at, &question.wish).unwrap().unwrap();
         let epsilon = question.base.plan.epsilon().to_f64();
         let expected = closed_form(wanted, features.into(), epsilon, rates);
-        let ratio = f64::from(found.choice.patients) / expected;
-        println!("{plan} {rates:?} {wanted}: {} for {expected:.0}", found.choice.patients);
+        let ratio = f64::from(found.proposal.patients) / expected;
+        println!("{plan} {rates:?} {wanted}: {} for {expected:.0}", found.proposal.patients);
         assert!((ratio - 1.0).abs() < 0.03, "{plan} {rates:?}: {ratio}");
         assert!(found.error.unwrap() < 0.02 * expected, "{found:?}");
     }
@@ -151,16 +152,16 @@ fn promised_power_is_found_again() {
         ("features=4 epsilon=1 alpha=1/4 scale=10", [0.40, 0.50], 0.8),
     ] {
         let question = question(&format!("{plan} patients=100"), rates[0], wanted);
-        let at = choice(&question, rates[1] - rates[0]);
+        let at = proposal(&question, rates[1] - rates[0]);
         let found = question.fewest_patients(&at, &question.wish).unwrap().unwrap();
         let mut scenario = question
-            .scenario(&found.choice, equipoise_study::planner::search::Effort::Fine)
+            .scenario(&found.proposal, equipoise_study::planner::search::Effort::Fine)
             .unwrap();
         scenario.seed = 4711;
         let again = run(&scenario).unwrap().excludes_0.unwrap();
         // The error of the promise is that of the last simulation of the search, about the same.
         let error = again.error * f64::sqrt(2.0);
-        println!("{plan} {rates:?}: {} patients, {again:?}", found.choice.patients);
+        println!("{plan} {rates:?}: {} patients, {again:?}", found.proposal.patients);
         assert!((again.mean - wanted).abs() < 3.0 * error, "{plan}: {again:?} for {wanted}");
         assert!(error < 0.006, "{plan} {error}");
     }

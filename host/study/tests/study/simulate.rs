@@ -1,5 +1,8 @@
 //! The simulator: the same result however it is cut, and figures that can be checked by hand.
 
+mod checks;
+
+use equipoise::design::schedule;
 use equipoise::plan::Plan;
 use equipoise_study::simulate::{
     Arrivals, Comparator, Delay, Instance, Lost, Policy, Scenario, run, sums,
@@ -97,12 +100,12 @@ fn power_and_errors_follow_the_formulas() {
 fn interim_has_its_figures() {
     let summary = run(&scenario("features=4 patients=4000 epsilon=1", 600)).unwrap();
     let product = summary.product.unwrap();
-    assert!((product.mean - 0.134).abs() < 4.0 * product.error, "{summary:?}");
-    assert!((summary.regret.mean - 145.7).abs() < 4.0 * summary.regret.error + 0.5, "{summary:?}");
+    assert!((product.mean - 0.1201).abs() < 4.0 * product.error, "{summary:?}");
+    assert!((summary.regret.mean - 165.0).abs() < 4.0 * summary.regret.error + 0.5, "{summary:?}");
     assert!(summary.bias.unwrap().abs() < 0.01, "{summary:?}");
     let coverage = summary.coverage.unwrap();
     assert!((coverage.mean - 0.948).abs() < 4.0 * coverage.error, "{summary:?}");
-    assert!(summary.dropped > 0.8 && summary.wrong_drops < 0.01, "{summary:?}");
+    assert!(summary.dropped > 0.65 && summary.wrong_drops < 0.01, "{summary:?}");
     assert!(summary.first_drop.unwrap() < 600.0, "{summary:?}");
 }
 
@@ -126,12 +129,7 @@ fn late_outcomes_cost_regret() {
 fn a_drop_is_dated_at_its_look() {
     let s = scenario("features=2 patients=4000 epsilon=4", 20);
     let stage = sums(&s, 0..20, &|| ()).unwrap();
-    let mut at = 2000;
-    let mut looks = vec![at];
-    while at * 5 / 8 >= 160 {
-        at = at * 5 / 8;
-        looks.push(at);
-    }
+    let looks: Vec<u64> = schedule::looks(&s.plan).map(u64::from).collect();
     for run in 0..20 {
         let one = sums(&s, run..run + 1, &|| ()).unwrap();
         assert!(one.drops == 0 || looks.contains(&one.first_drop), "{one:?} {looks:?}");
@@ -146,8 +144,8 @@ fn graded_outcomes_and_losses_have_rates() {
     s.world.instance = Instance { p0: vec![0.25, 0.5], p1: vec![0.83, 0.9], drift: 0.0 };
     let summary = run(&s).unwrap();
     assert!(summary.max_bias.unwrap() < 0.003, "{summary:?}");
-    // Uniform laws vary less than yes/no ones, so Wald intervals are too wide, never too narrow.
-    assert!(summary.coverage.unwrap().mean > 0.98, "{summary:?}");
+    let coverage = summary.coverage.unwrap();
+    assert!((coverage.mean - 0.95).abs() < 4.0 * coverage.error + 0.005, "{summary:?}");
     let all = summary.mse.unwrap().mean;
     s.world.lost = Lost([0.5, 0.5]);
     let half = run(&s).unwrap().mse.unwrap().mean;

@@ -1,17 +1,20 @@
 //! Replies that leak on purpose, and whether the audit notices: exactly on one small trial, and by
 //! pairs of larger ones. (The black box: `over_the_line.rs`.)
 
-use equipoise::plan::{Design, Plan};
+use core::cell::Cell;
+
+use equipoise::plan::{DesignName, Plan};
 use equipoise::terms::Arm;
 use equipoise::trial::Trial;
-use equipoise_audit::desk::{Desk, Leak, Steady};
-use equipoise_audit::exact::{Act, Room, SmallDesk, Stage, View};
+use equipoise_audit::desk::{Desk, Steady};
+use equipoise_audit::exact::{Act, Room, SmallDesk, SmallLeak, Stage, View};
 use equipoise_audit::pairs;
+use rayon::prelude::*;
 
 use super::mutants::{exceeds, judged, raw, raw_successes};
 
 /// A room whose device leaks.
-struct Leaking(Leak<3, 4>);
+struct Leaking(SmallLeak);
 
 impl Room for Leaking {
     fn desk(&self, plan: &Plan) -> Option<SmallDesk> {
@@ -92,6 +95,40 @@ fn restart<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, repl
     }
 }
 
+/// Only after a restart by the watchdog.
+fn watchdog<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
+    if line == "HELLO" && reply.contains("restart=watchdog") && raw_successes(trial) & 1 == 1 {
+        *reply += " ";
+    }
+}
+
+thread_local! {
+    /// Wrong proofs that a device was sent one after another.
+    static WRONG: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Only after two wrong proofs: the nonce has a bit of the raw cells.
+fn second_guess<const M: usize, const U: usize>(
+    trial: &Trial<M, U>,
+    line: &str,
+    reply: &mut String,
+) {
+    if line == "AUTH" {
+        if WRONG.get() == 2 && raw_successes(trial) & 1 == 1 {
+            *reply = reply.replacen('0', "1", 1);
+        }
+    } else {
+        WRONG.set(if line.contains("proof=0000") { WRONG.get() + 1 } else { 0 });
+    }
+}
+
+/// Only in the id of the next trial.
+fn next_id<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
+    if line.starts_with("PLAN") && reply.starts_with("OK") && raw_successes(trial) & 1 == 1 {
+        *reply = reply.replacen('0', "1", 1);
+    }
+}
+
 /// Only once the trial is erased: a blank device remembers it.
 fn erased<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, reply: &mut String) {
     if line == "HELLO" && reply.contains(" blank ") && raw_successes(trial) & 1 == 1 {
@@ -123,7 +160,10 @@ fn steered<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, repl
 /// A leak into one kind of reply, whichever it is, makes the loss infinite.
 #[test]
 fn leaks_into_replies_are_caught() {
-    let leaks: [(&str, Leak<3, 4>); 15] = [
+    let leaks: [(&str, SmallLeak); 18] = [
+        ("watchdog", watchdog),
+        ("second guess", second_guess),
+        ("next id", next_id),
         ("restart", restart),
         ("erased", erased),
         ("counter", counter),
@@ -140,10 +180,10 @@ fn leaks_into_replies_are_caught() {
         ("nonsense", |trial, line, reply| refused("NONSENSE", trial, line, reply)),
         ("nonce", nonce),
     ];
-    for (name, leak) in leaks {
+    leaks.into_par_iter().for_each(|(name, leak)| {
         let loss = judged(&Leaking(leak));
         assert!(exceeds(loss) && loss.epsilon.is_infinite(), "{name}: {loss:?}");
-    }
+    });
 }
 
 /// The exact audit of tiny trials cannot see these; pairs of larger ones do.
@@ -151,10 +191,10 @@ fn leaks_into_replies_are_caught() {
 fn leaks_in_large_trials_are_caught() {
     let blind = judged(&Leaking(later));
     assert!(!exceeds(blind), "{blind:?}");
-    let leaks: [(&str, Leak<3, 64>); 4] =
+    let leaks: [(&str, pairs::PairLeak); 4] =
         [("parity", parity), ("repeat", repeat), ("later", later), ("steered", steered)];
     for (name, leak) in leaks {
-        let survey = pairs::survey(Design::Interim, "1", 24, Some(leak), None);
+        let survey = pairs::survey(DesignName::Interim, "1", 24, Some(leak), None);
         assert!(survey.loss.epsilon.is_infinite(), "{name}: {survey:?}");
     }
 }

@@ -5,15 +5,16 @@
 
 use equipoise::chance::{Chance, Fraction};
 use equipoise::noise::{Laplace, Rate};
-use equipoise::plan::Design;
+use equipoise::plan::DesignName;
 use equipoise::terms::Arm;
 use equipoise::terms::Phase;
-use equipoise::trial::{MAX_PART_BYTES, Part, Trial};
+use equipoise::trial::Trial;
+use equipoise::trial::stored::{MAX_PART_BYTES, Part, Stored};
 use equipoise_audit::cases;
 use equipoise_audit::desk::lend;
 use equipoise_audit::enumerator::Enumerator;
 use equipoise_audit::exact;
-use equipoise_audit::exact::{Act, Case, Patient, Record, Room, Stage, View, perform};
+use equipoise_audit::exact::{Act, Case, Patient, Record, Room, Small, Stage, View, perform};
 use equipoise_audit::finding::TOLERANCE;
 use equipoise_audit::loss::Loss;
 use equipoise_audit::pairs;
@@ -26,14 +27,7 @@ use super::plan;
 pub fn judged(room: &impl Room) -> Loss {
     let plan = plan("features=1 patients=4 epsilon=20 alpha=0");
     let patients = [1, 0, 1, 1].map(|y| Patient { feature: 0, outcome: Some(y) }).to_vec();
-    let case = |open| Case {
-        plan,
-        patients: patients.clone(),
-        open,
-        delay: 0,
-        closes: true,
-        arms: vec![],
-    };
+    let case = |open| Case::new(plan, patients.clone(), open);
     let records = cases::drawn_records(&plan);
     [0, 2]
         .map(|open| exact::laws(&case(open), &records, room).worst(20.0))
@@ -174,7 +168,7 @@ impl Room for Stingy {
 fn empty_feature_without_noise_is_caught() {
     let plan = plan("features=2 patients=4 epsilon=20 alpha=0");
     let patients = [0, 0, 0, 0].map(|feature| Patient { feature, outcome: Some(1) }).to_vec();
-    let case = Case { plan, patients, open: 0, delay: 0, closes: true, arms: vec![] };
+    let case = Case::new(plan, patients, 0);
     let record =
         |feature| Record { patient: Patient { feature, outcome: Some(1) }, arm: Some(Arm::Zero) };
     let records = [0, 1].map(record);
@@ -189,7 +183,7 @@ fn empty_feature_without_noise_is_caught() {
 fn spread_without_noise_is_caught() {
     let plan = plan("features=1 patients=4 epsilon=20 alpha=0 scale=2");
     let patients = [2, 0, 1, 2].map(|y| Patient { feature: 0, outcome: Some(y) }).to_vec();
-    let case = Case { plan, patients, open: 0, delay: 0, closes: true, arms: vec![] };
+    let case = Case::new(plan, patients, 0);
     let given = |outcome| Record { patient: Patient { feature: 0, outcome }, arm: Some(Arm::Zero) };
     let records = [None, Some(0), Some(1), Some(2)].map(given);
     let bare = Broken(|| {
@@ -209,7 +203,7 @@ fn spread_without_noise_is_caught() {
 
 // ---- faults of the mechanism ----
 
-/// Raw cells of a feature's fair and biased window; what must never get out.
+/// Raw cells of a feature's now-window and before-window; what must never get out.
 pub fn raw<const M: usize, const U: usize>(trial: &Trial<M, U>, feature: u8) -> Vec<i64> {
     let windows = trial.windows(feature).unwrap().into_iter();
     windows.filter(|(_, masked)| !masked).flat_map(|(cells, _)| cells).flatten().collect()
@@ -228,7 +222,7 @@ fn a_look_that_depends_on_outcomes_is_caught() {
             let arm = View::Arms.perform(on, act);
             if matches!(act, Act::Resolve(..))
                 && on.desk.trial().phase() == Phase::Measure
-                && raw_successes(on.desk.trial()) >= 1
+                && raw_successes(on.desk.trial()) >= 2
             {
                 let (back, reply) = lend(std::mem::take(on.chance), || on.desk.order("CLOSE"));
                 *on.chance = back;
@@ -268,7 +262,7 @@ fn an_outcome_that_counts_twice_is_caught() {
 /// A room in which a fault adds to what is seen of a look.
 struct Telling<F>(F);
 
-impl<F: Fn(&Trial<3, 4>) -> i64> Room for Telling<F> {
+impl<F: Fn(&Small) -> i64> Room for Telling<F> {
     fn perform(&self, on: &mut Stage<'_>, act: Act) -> Option<Arm> {
         let told = matches!(act, Act::Look | Act::Close).then(|| (self.0)(on.desk.trial()));
         let arm = View::Ledger.perform(on, act);
@@ -280,19 +274,19 @@ impl<F: Fn(&Trial<3, 4>) -> i64> Room for Telling<F> {
 /// Settling on raw cells: the arm that leads in them shows in later arms.
 #[test]
 fn settling_on_raw_cells_is_caught() {
-    let loss = judged(&Telling(|trial: &Trial<3, 4>| {
+    let loss = judged(&Telling(|trial: &Small| {
         let cells = raw(trial, 0);
         (cells.iter().take(3).sum::<i64>() - cells.iter().skip(3).take(3).sum::<i64>()).signum()
     }));
     assert!(exceeds(loss), "{loss:?}");
 }
 
-/// A settled feature that takes part in a look because its raw biased window holds a patient.
+/// A feature that takes part in a look because its raw now-window holds a success.
 #[test]
 fn taking_part_by_raw_cells_is_caught() {
-    let loss = judged(&Telling(|trial: &Trial<3, 4>| {
-        let [_, (biased, _)] = trial.windows(0).unwrap();
-        (biased != [[0; 3]; 2]).into()
+    let loss = judged(&Telling(|trial: &Small| {
+        let [(now, _), _] = trial.windows(0).unwrap();
+        now.iter().all(|arm| arm[0] > 0).into()
     }));
     assert!(exceeds(loss), "{loss:?}");
 }
@@ -306,7 +300,7 @@ fn noise_misused_in_pairs_is_caught() {
         ("cut off", |_, k| k.clamp(-3, 3)),
     ];
     for (name, fault) in faults {
-        let survey = pairs::survey(Design::Interim, "1", 12, None, Some(fault));
+        let survey = pairs::survey(DesignName::Interim, "1", 12, None, Some(fault));
         assert!(survey.loss.epsilon.is_infinite(), "{name}: {survey:?}");
     }
 }

@@ -33,6 +33,12 @@ impl Player for OneByOne {
     fn settled_at(&self) -> Option<u32> {
         self.0.settled_at()
     }
+    fn feature_settled_at(&self, feature: u8) -> Option<u32> {
+        self.0.feature_settled_at(feature)
+    }
+    fn coins(&self, feature: u8) -> Option<u32> {
+        self.0.coins(feature)
+    }
 }
 
 /// Arms, estimates and settling of a run are the same with blocks and without, whatever is late,

@@ -92,6 +92,8 @@ pub struct Found {
     /// regret * MSE / M, and its standard error as a share of it.
     pub product: f64,
     pub product_error: f64,
+    /// Features settled at each look, and of these the ones whose interval holds the effect.
+    pub by_look: [[f64; 2]; 32],
     /// Sums of squares of a trial's regret and squared errors, and of their product.
     squares: [f64; 3],
 }
@@ -109,6 +111,9 @@ impl Found {
             even_estimates: self.even_estimates + o.even_estimates,
             excluded: self.excluded + o.excluded,
             width: self.width + o.width,
+            by_look: std::array::from_fn(|look| {
+                std::array::from_fn(|i| self.by_look[look][i] + o.by_look[look][i])
+            }),
             squares: std::array::from_fn(|i| self.squares[i] + o.squares[i]),
             ..Self::default()
         }
@@ -145,6 +150,7 @@ pub fn simulate(setting: &Setting, trials: u64, seed: u64) -> Found {
         width: sum.width / estimates,
         product: regret * sum.mse / estimates / features,
         product_error: (relative.max(0.0) / sum.trials).sqrt(),
+        by_look: sum.by_look,
         squares: sum.squares,
     }
 }
@@ -200,6 +206,11 @@ fn one_trial(setting: &Setting, seed: u64) -> Found {
         // The ends of an effect at 0.6 - 0.6 carry rounding.
         let inside = estimate.low() <= effect + 1e-12 && effect <= estimate.high() + 1e-12;
         found.covered += f64::from(u8::from(inside));
+        if let Some(look) = trial.settling_look(feature as u8) {
+            let [settled, covered] = &mut found.by_look[look as usize];
+            *settled += 1.0;
+            *covered += f64::from(u8::from(inside));
+        }
         if feature % 2 == 0 {
             found.covered_even += f64::from(u8::from(inside));
             found.even_estimates += 1.0;
