@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::error::CliError;
 use super::values::named;
 use equipoise::kits::advantage;
-use equipoise::plan::Design;
+use equipoise::plan::DesignName;
 use equipoise::terms::MAX_KITS;
 use equipoise_audit::finding::Finding;
 use equipoise_audit::kits::{Attack, FEATURES, Numbering, attack};
@@ -17,8 +17,8 @@ use equipoise_study::output::{check_file, say, write_file};
 #[derive(Debug, clap::Args)]
 pub struct AuditArgs {
     /// Audit this design only
-    #[arg(long, value_parser = named(Design::ALL, Design::name))]
-    design: Option<Design>,
+    #[arg(long, value_parser = named(DesignName::ALL, DesignName::name))]
+    design: Option<DesignName>,
     /// Every chance of small trials, and pairs of larger ones, over the device's line
     #[arg(long)]
     exact: bool,

@@ -8,12 +8,15 @@ use std::str::FromStr;
 
 use super::error::CliError;
 use super::session::{PatientName, PortArgs, SessionArgs};
+use super::values::named;
 use equipoise::wire::{NextLook, State, Status};
 use equipoise_study::output::say;
 use equipoise_ward::bedside::screen;
 use equipoise_ward::bedside::{Recorded, failure};
 use equipoise_ward::line::client::Hello;
+use equipoise_ward::records::eligibility::Answer;
 use equipoise_ward::records::register::Treatment;
+use equipoise_ward::records::staff::Role;
 use equipoise_ward::records::trial_file::TrialFile;
 
 /// `equipoise terminal`
@@ -43,6 +46,12 @@ pub struct AssignArgs {
     /// Level of a factor of the trial file; --NAME LEVEL says the same
     #[arg(long, value_name = "NAME=LEVEL", value_parser = level, conflicts_with = "feature")]
     factor: Vec<(String, String)>,
+    /// Confirm that the records of patients whom this log does not know are elsewhere; it is logged
+    #[arg(long)]
+    records_elsewhere: bool,
+    /// Answer to a question of the trial file about eligibility; once for each, in their order
+    #[arg(long, value_name = "yes|no", value_parser = named(Answer::ALL, Answer::name))]
+    answer: Vec<Answer>,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,
@@ -60,14 +69,20 @@ impl AssignArgs {
         let Some(name) = &self.feature else {
             return trial.factors.named(&self.factor).map_err(CliError::usage);
         };
-        trial.feature(name).ok_or_else(|| {
-            let names = trial.features.join("\", \"");
-            let last = trial.plan.features() - 1;
-            CliError::usage(format!(
-                "no kind of patient {name:?}, allowed \"{names}\", or 0..={last}"
-            ))
-        })
+        feature_named(trial, name)
     }
+}
+
+/// The kind of patient of this name or number.
+///
+/// # Errors
+/// The trial has no such kind.
+pub fn feature_named(trial: &TrialFile, name: &str) -> Result<u8, CliError> {
+    trial.feature(name).ok_or_else(|| {
+        let names = trial.features.join("\", \"");
+        let last = trial.plan.features() - 1;
+        CliError::usage(format!("no kind of patient {name:?}, allowed \"{names}\", or 0..={last}"))
+    })
 }
 
 /// Enrols a patient and prints the arm.
@@ -75,8 +90,18 @@ impl AssignArgs {
 /// # Errors
 /// Refused, no such kind of patient, or no device.
 pub fn assign(args: &AssignArgs) -> Result<(), CliError> {
-    let mut bedside = args.session.open()?;
+    let mut bedside = args.session.sign(&[Role::Enrol])?;
     let feature = args.feature_of(bedside.trial())?;
+    if args.records_elsewhere {
+        let status = bedside.status()?;
+        let gap = bedside.gap(&status).map(|gap| gap.to_string());
+        gap.map_or(Ok(()), |gap| bedside.confirm_elsewhere(&gap))?;
+    }
+    if !(bedside.trial().eligibility.is_empty() && args.answer.is_empty())
+        && let Some(why) = bedside.screen(Some(&args.code), &args.answer)?
+    {
+        return Err(CliError::refused(format!("the patient is {why}")));
+    }
     let patient = bedside.enrol(&args.code, feature)?;
     say(&if args.json {
         let (code, number) = (&patient.code, patient.number);
@@ -105,7 +130,7 @@ pub fn add_given(line: &mut serde_json::Value, trial: &TrialFile, given: &Treatm
     }
 }
 
-/// `equipoise replace` and `equipoise lost`
+/// `equipoise lost`
 #[derive(Debug, clap::Args)]
 pub struct PatientArgs {
     /// Patient code, or `#` and the patient's number
@@ -117,22 +142,42 @@ pub struct PatientArgs {
     session: SessionArgs,
 }
 
+/// `equipoise replace`
+#[derive(Debug, clap::Args)]
+pub struct ReplaceArgs {
+    #[command(flatten)]
+    of: PatientArgs,
+    /// Why the kit cannot be used, as "damaged"
+    #[arg(long)]
+    reason: String,
+}
+
+impl ReplaceArgs {
+    /// Whether to print one line of JSON.
+    pub const fn json(&self) -> bool {
+        self.of.json
+    }
+}
+
 /// Gives a patient of a blinded trial another kit of the same arm.
 ///
 /// # Errors
 /// Refused, the trial is not blinded, or no device.
-pub fn replace(args: &PatientArgs) -> Result<(), CliError> {
-    let mut bedside = args.session.open()?;
-    let number = args.patient.number(bedside.register())?;
-    let patient = bedside.replace(number)?;
-    say(&if args.json {
+pub fn replace(args: &ReplaceArgs) -> Result<(), CliError> {
+    let ReplaceArgs { of, reason } = args;
+    let mut bedside = of.session.sign(&[Role::Enrol])?;
+    let number = of.patient.number(bedside.register())?;
+    let patient = bedside.replace(number, reason)?;
+    let old = bedside.trial().replaced_name(&patient.given);
+    say(&if of.json {
         let mut line = serde_json::json!({ "code": patient.code, "patient": number });
         add_given(&mut line, bedside.trial(), &patient.given);
         format!("{line}\n")
     } else {
         let given = bedside.trial().given(&patient.given);
         let count = patient.given.replaced();
-        format!("patient {}, number {number}: {given}, replacement {count}\n", patient.code)
+        let old = old.map_or(String::new(), |old| format!(" instead of {old}"));
+        format!("patient {}, number {number}: {given}{old}, replacement {count}\n", patient.code)
     });
     Ok(())
 }
@@ -178,6 +223,9 @@ pub struct OutcomeArgs {
     /// A label of the trial file or a number; `-` reads it from standard input, so that no process
     /// list shows it
     outcome: OutcomeText,
+    /// Record it in spite of a doubt, as for an outcome long before its due date
+    #[arg(long)]
+    anyway: bool,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,
@@ -190,7 +238,7 @@ pub struct OutcomeArgs {
 /// # Errors
 /// Refused, recorded before, not an outcome of the trial, or no device.
 pub fn outcome(args: &OutcomeArgs) -> Result<(), CliError> {
-    let mut bedside = args.session.open()?;
+    let mut bedside = args.session.sign(&[Role::Outcome])?;
     let text = args.outcome.read()?;
     // The message does not repeat the value: it may end up in a file.
     let y = bedside.trial().outcome(&text).ok_or_else(|| {
@@ -200,6 +248,11 @@ pub fn outcome(args: &OutcomeArgs) -> Result<(), CliError> {
         CliError::usage(format!("this outcome is not allowed: {labels}0..={scale}"))
     })?;
     let number = args.patient.number(bedside.register())?;
+    if let Some(why) = bedside.doubt(number).filter(|_| !args.anyway) {
+        return Err(CliError::refused(format!(
+            "{why} Nothing was sent. If the outcome is right, record it with --anyway."
+        )));
+    }
     recorded(&bedside.outcome(number, y)?, args.json);
     Ok(())
 }
@@ -209,21 +262,24 @@ pub fn outcome(args: &OutcomeArgs) -> Result<(), CliError> {
 /// # Errors
 /// Refused, recorded before, or no device.
 pub fn lost(args: &PatientArgs) -> Result<(), CliError> {
-    let mut bedside = args.session.open()?;
+    let mut bedside = args.session.sign(&[Role::Outcome])?;
     let number = args.patient.number(bedside.register())?;
     recorded(&bedside.lost(number)?, args.json);
     Ok(())
 }
 
 fn recorded(recorded: &Recorded, json: bool) {
-    let Recorded { number, code, closed } = recorded;
+    let Recorded { number, code, lost, closed } = recorded;
     say(&if json {
-        let line = serde_json::json!({ "code": code, "patient": number, "recorded": true, "closed": closed });
+        let done = if *lost { "lost" } else { "recorded" };
+        let line =
+            serde_json::json!({ "code": code, "patient": number, done: true, "closed": closed });
         format!("{line}\n")
     } else {
         let code = code.as_ref().map_or(String::new(), |code| format!("{code}, "));
+        let what = if *lost { "declared lost: the outcome of" } else { "recorded for" };
         let closed = if *closed { "that was the last outcome: the trial is closed\n" } else { "" };
-        format!("recorded for patient {code}number {number}\n{closed}")
+        format!("{what} patient {code}number {number}\n{closed}")
     });
 }
 

@@ -2,7 +2,8 @@
 
 use super::chart_file::{check, save};
 use super::error::CliError;
-use super::simulate::{PlanArgs, WorldArgs, progress};
+use super::progress::Bar;
+use super::simulate::{PlanArgs, WorldArgs};
 use super::values::{Choosers, over};
 use equipoise_study::chart::Chart;
 use equipoise_study::normality::{self, Errors};
@@ -49,17 +50,17 @@ pub fn pareto(args: &ParetoArgs) -> Result<(), CliError> {
         base: args.world.scenario(&args.plan, *first)?,
     })?;
     let runs = points.first().map_or(0, |point| point.scenario.runs);
-    let bar = progress(points.iter().map(|point| &point.scenario), runs);
+    let bar = Bar::of(points.iter().map(|point| &point.scenario), runs);
     let measured = args.world.on_threads(|| {
         let measure = |point: pareto::Planned| {
             let scenario = &point.scenario;
-            let tick = || bar.inc(u64::from(scenario.plan.patients()));
+            let tick = || bar.done(u64::from(scenario.plan.patients()));
             let summary = sums(scenario, 0..scenario.runs, &tick)?.summary();
             Ok(point.measured(summary))
         };
         points.into_iter().map(measure).collect::<Result<Vec<_>, _>>()
     })?;
-    bar.finish_and_clear();
+    bar.clear();
     save(&args.out, &pareto::chart(args.over, &measured), &pareto::csv(&measured), args.force)
 }
 
@@ -94,12 +95,12 @@ pub fn normality(args: &NormalityArgs) -> Result<(), CliError> {
     }
     let scenarios = args.design.0.iter().map(|chooser| args.world.scenario(&args.plan, *chooser));
     let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
-    let bar = progress(&scenarios, scenarios.first().map_or(0, |scenario| scenario.runs));
+    let bar = Bar::of(scenarios.iter(), scenarios.first().map_or(0, |scenario| scenario.runs));
     let all = args.world.on_threads(|| {
-        let measure = |s: &Scenario| Errors::of(s, &|| bar.inc(u64::from(s.plan.patients())));
+        let measure = |s: &Scenario| Errors::of(s, &|| bar.done(u64::from(s.plan.patients())));
         scenarios.iter().map(measure).collect::<Result<Vec<_>, _>>()
     })?;
-    bar.finish_and_clear();
+    bar.clear();
     say(&normality::table(&all));
     if let (Some(out), Some(first)) = (&args.out, scenarios.first()) {
         let (chart, csv): (Chart, String) = normality::picture(first, &all);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::error::CliError;
 use super::values::share;
 use equipoise::device::DeviceState;
-use equipoise::plan::{Design, Plan};
+use equipoise::plan::{DesignName, Plan};
 use equipoise::wire::Hex;
 use equipoise_study::output::say;
 use equipoise_study::simulate::{Instance, Scenario, run as simulate};
@@ -58,6 +58,14 @@ pub fn check(args: &CheckArgs) -> Result<(), CliError> {
     );
     if let Some(due) = trial.due {
         text += &format!("  due      {due} after the enrolment\n");
+    }
+    for question in trial.eligibility.questions() {
+        let consent = if question.consent { ", consent" } else { "" };
+        text += &format!("  asks     {} ({}{consent})\n", question.text, question.allowed.name());
+    }
+    if !trial.signing.acts.is_empty() {
+        let acts: Vec<&str> = trial.signing.acts.iter().map(|act| act.name()).collect();
+        text += &format!("  signed   {}, by people of the staff file\n", acts.join(", "));
     }
     if trial.code.unicode() {
         text += "  codes    letters and digits of all scripts, compared after NFKC\n";
@@ -113,7 +121,7 @@ fn too_small(plan: &Plan, baseline: f64, effect: f64) -> Result<String, CliError
         "  simulated {runs} times: {:.0} % of the patients get the better arm, intervals are {width:.3} wide\n",
         100.0 * better
     );
-    if plan.design() != Design::Uniform && better < HARDLY {
+    if plan.design() != DesignName::Uniform && better < HARDLY {
         text += &format!(
             "WARNING: too small to adapt: {:.0} % of the patients get the better arm, where fair coins give 50 %; more \
              patients, fewer kinds or a larger epsilon\n",

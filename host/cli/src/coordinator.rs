@@ -5,15 +5,17 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use super::bedside::add_given;
+use super::bedside::{add_given, feature_named};
+use super::consort::ConsortArgs;
 use super::error::CliError;
 use super::session::{OperatorArgs, OutputArgs, PatientName, TrialArgs};
 use super::values::note_kind;
 use equipoise_study::output::say;
-use equipoise_ward::bedside::check_note;
-use equipoise_ward::records::log::{self, Event, Log, NoteKind};
+use equipoise_ward::bedside::{check_note, right_kind};
+use equipoise_ward::records::log::{self, Event, NoteKind};
 use equipoise_ward::records::place;
 use equipoise_ward::records::register::{Patient, Register};
+use equipoise_ward::records::staff::Role;
 use equipoise_ward::records::table::Table;
 use equipoise_ward::records::tie::same_trial;
 use equipoise_ward::records::trial_file::TrialFile;
@@ -86,7 +88,9 @@ pub fn waiting(args: &WaitingArgs) -> Result<(), CliError> {
     }
     let now = Timestamp::now();
     let due = |patient: &Patient| trial.due.map(|due| due.after(patient.since));
-    let overdue = |patient: &Patient| due(patient).is_some_and(|due| due < now);
+    let overdue = |patient: &Patient| {
+        !patient.marks.is_withdrawn() && due(patient).is_some_and(|due| due < now)
+    };
     let rows =
         register.waiting().filter(|patient| !args.overdue || overdue(patient)).map(|patient| {
             vec![
@@ -94,11 +98,13 @@ pub fn waiting(args: &WaitingArgs) -> Result<(), CliError> {
                 patient.number.to_string(),
                 trial.feature_name(patient.feature),
                 patient.since.to_string(),
+                patient.operator.clone(),
                 due(patient).map_or_else(String::new, |due| due.to_string()),
                 if overdue(patient) { "overdue".to_owned() } else { String::new() },
+                patient.marks.words(),
             ]
         });
-    let header = ["code", "patient", "kind", "enrolled", "due", "state"];
+    let header = ["code", "patient", "kind", "enrolled", "enrolled_by", "due", "state", "marks"];
     args.list.write(&Table::new(&header, rows))
 }
 
@@ -107,6 +113,8 @@ pub fn waiting(args: &WaitingArgs) -> Result<(), CliError> {
 pub struct EnrolmentArgs {
     #[command(flatten)]
     list: ListArgs,
+    #[command(flatten)]
+    consort: ConsortArgs,
     #[command(flatten)]
     log: LogArgs,
 }
@@ -117,8 +125,8 @@ pub struct EnrolmentArgs {
 /// The log or the trial file cannot be used.
 pub fn list(args: &EnrolmentArgs) -> Result<(), CliError> {
     let (register, trial) = args.log.read()?;
-    for codes in register.alike_codes() {
-        eprintln!("equipoise: codes that look alike, is it one person? {}", codes);
+    if let Some(text) = args.consort.text(&register, &trial, args.list.csv)? {
+        return args.list.output.write(&text);
     }
     args.list.write(&Table::enrolments(&register, &trial))
 }
@@ -147,17 +155,30 @@ pub fn show(args: &ShowArgs) -> Result<(), CliError> {
         CliError::refused(format!("the log has no arm of patient number {number}"))
     })?;
     let kind = trial.feature_name(patient.feature);
-    let (recorded, notes) = (register.resolved(number), register.notes(number));
+    let (resolved, notes) = (register.resolved(number), register.notes(number));
     if args.json {
         let notes: Vec<_> = notes
             .iter()
-            .map(|note| serde_json::json!({ "time": note.time, "operator": note.operator, "kind": note.kind, "text": note.text }))
+            .map(|note| serde_json::json!({ "time": note.time, "operator": note.operator, "kind": note.kind, "text": note.text, "should_be": note.should_be }))
             .collect();
         let mut line = serde_json::json!({
             "code": patient.code, "patient": number, "feature": patient.feature, "kind": kind,
             "enrolled": patient.since.to_string(), "operator": patient.operator,
-            "recorded": recorded, "notes": notes,
+            "state": resolved.map_or("waiting", |resolved| resolved.ending.name()),
+            "resolved": resolved.map(|resolved| &resolved.time),
+            "resolved_by": resolved.map(|resolved| &resolved.operator), "notes": notes,
+            "marks": patient.marks.words(),
         });
+        if trial.kits.is_some() {
+            let kits = register.kits(number).iter().map(|given| {
+                serde_json::json!({
+                    "kit": given.kit, "label": trial.kit_label(given.kit),
+                    "time": given.time.to_string(), "operator": given.operator,
+                    "reason": given.reason,
+                })
+            });
+            line["kits"] = kits.collect();
+        }
         add_given(&mut line, &trial, &patient.given);
         say(&format!("{line}\n"));
         return Ok(());
@@ -169,13 +190,25 @@ pub fn show(args: &ShowArgs) -> Result<(), CliError> {
         patient.since,
         patient.operator
     );
-    text += &recorded.map_or_else(
+    text += &resolved.map_or_else(
         || "waiting for the outcome\n".to_owned(),
-        |time| format!("recorded {time}\n"),
+        |resolved| format!("outcome {}\n", resolved.in_words(str::to_owned)),
     );
+    let marks = patient.marks.words();
+    if !marks.is_empty() {
+        text += &format!("{marks}\n");
+    }
+    for given in register.kits(number) {
+        let reason = given.reason.as_ref();
+        let reason = reason.map_or(String::new(), |reason| format!(", because: {reason}"));
+        let label = trial.kit_label(given.kit);
+        text += &format!("kit {label} {} by {}{reason}\n", given.time, given.operator);
+    }
     for note in notes {
+        let right = note.should_be.as_ref();
+        let right = right.map_or(String::new(), |right| format!(", should be {right}"));
         text += &format!(
-            "note {} by {}, {}: {}\n",
+            "note {} by {}, {}{right}: {}\n",
             note.time,
             note.operator,
             note.kind.name(),
@@ -194,6 +227,9 @@ pub struct NoteArgs {
     /// Kind of note
     #[arg(long, default_value = "other", value_parser = note_kind())]
     kind: NoteKind,
+    /// Kind of patient that would have been right, by name or number; with --kind wrong-kind
+    #[arg(long, value_name = "KIND")]
+    should_be: Option<String>,
     /// The note. Do not write an outcome here: notes stay readable in the log
     #[arg(value_parser = note_text)]
     text: String,
@@ -217,7 +253,9 @@ pub fn note(args: &NoteArgs) -> Result<(), CliError> {
     if !path.exists() {
         return Err(CliError::usage(format!("there is no log {}", path.display())));
     }
-    let (mut log, entries) = Log::open(&path, &args.operator.name()?)?;
+    let staff = args.log.trial.staff(&trial)?;
+    let roles = [Role::Enrol, Role::Outcome, Role::Coordinate];
+    let (mut log, entries) = args.operator.sign(&path, staff, &roles)?;
     let register = Register::read(&entries);
     same_trial(&register, &trial, &path)?;
     let number = args.patient.number(&register)?;
@@ -226,11 +264,13 @@ pub fn note(args: &NoteArgs) -> Result<(), CliError> {
             "the log has no patient number {number}; nothing was written"
         )));
     };
-    let text = args.text.clone();
-    let entry =
-        log.append(Event::Note { code: code.clone(), patient: number, kind: args.kind, text })?;
+    let (text, kind) = (args.text.clone(), args.kind);
+    let should_be = args.should_be.as_ref().map(|name| feature_named(&trial, name)).transpose()?;
+    let should_be = right_kind(&trial, kind, should_be)?;
+    let event = Event::Note { code: code.clone(), patient: number, kind, text, should_be };
+    let entry = log.append(event)?;
     say(&format!(
-        "noted for patient {code}, number {number}, at {}: it stays, and nothing else changed\n",
+        "noted for patient {code}, number {number}, at {}: it stays, and the device does not learn of it\n",
         entry.time
     ));
     Ok(())

@@ -11,9 +11,11 @@ use equipoise_ward::bedside::failure;
 use equipoise_ward::failure::Failure;
 use equipoise_ward::line::client::Client;
 use equipoise_ward::line::custodian;
+use equipoise_ward::records::code_break;
 use equipoise_ward::records::keys::KeyFile;
 use equipoise_ward::records::log::{Event, Log};
 use equipoise_ward::records::place;
+use equipoise_ward::records::staff::{self, Staff};
 use equipoise_ward::records::trial_file::TrialFile;
 
 /// `equipoise keygen`
@@ -91,7 +93,13 @@ pub fn provision(args: &ProvisionArgs) -> Result<(), CliError> {
     }
     let begun = custodian::provision(&mut args.custodian.device.client(), &trial.plan, file, &key)?;
     let name = begun.trial;
-    let answered = format!("OK trial={name} claim={}", begun.claim.name());
+    let mut answered = format!("OK trial={name} claim={}", begun.claim.name());
+    if trial.kits.is_some() {
+        answered += &format!(" {}", code_break::logged(&key, file));
+        if let Err(error) = code_break::remember(&key, file) {
+            eprintln!("equipoise: no record of the key's check value was kept ({error})");
+        }
+    }
     args.custodian.note(&Request::Plan { plan: trial.plan, file }.to_string(), &answered)?;
     if let Err(error) = keep_copy(&args.trial, file) {
         eprintln!("equipoise: no copy of the trial file was kept ({error}): name it with --trial");
@@ -117,6 +125,11 @@ fn keep_copy(trial: &Path, digest: FileDigest) -> Result<(), CliError> {
         folder
             .and_then(|()| std::fs::copy(trial, &copy))
             .map_err(|error| Failure::file(&copy, &error))?;
+    }
+    // The staff goes with the trial file, unless this machine has its own already.
+    let [named, kept] = [staff::beside(trial), staff::beside(&place::trial_copy(digest)?)];
+    if let Some(staff) = Staff::read(&named)?.filter(|_| !kept.exists()) {
+        staff.write(&kept)?;
     }
     Ok(())
 }

@@ -8,9 +8,14 @@ use super::error::CliError;
 use super::session::{OperatorArgs, OutputArgs, TrialArgs};
 use equipoise_study::output::{check_file, say};
 use equipoise_ward::own_file::write_private;
+use equipoise_ward::records::code_break;
 use equipoise_ward::records::keys::KeyFile;
-use equipoise_ward::records::log::Log;
+use equipoise_ward::records::log::{self, Entry};
 use equipoise_ward::records::pharmacy::{self, KitList};
+use equipoise_ward::records::place;
+use equipoise_ward::records::register::Register;
+use equipoise_ward::records::staff::Role;
+use equipoise_ward::records::tie::same_trial;
 use equipoise_ward::records::trial_file::TrialFile;
 
 /// `equipoise kits`
@@ -57,7 +62,7 @@ pub struct VerifyArgs {
 /// `equipoise kits reveal`
 #[derive(Debug, clap::Args)]
 pub struct RevealArgs {
-    /// The label of the kit
+    /// The patient's code, `#` and the patient's number, or the label of the kit
     kit: String,
     /// The custodian's key
     #[arg(long, value_name = "FILE")]
@@ -68,10 +73,38 @@ pub struct RevealArgs {
     /// Log to write it to, before the arm is shown; the arm is not written
     #[arg(long, value_name = "FILE")]
     log: PathBuf,
+    /// Log of the ward, which knows who was given the kit; by default the one of --log if it has
+    /// patients, or else the one for the trial in the data folder
+    #[arg(long, value_name = "FILE")]
+    ward_log: Option<PathBuf>,
+    /// Name the arm of a kit although no log says who was given it
+    #[arg(long)]
+    not_in_log: bool,
+    /// The pharmacy's list, whose seal shows that the key is right
+    #[arg(long, value_name = "FILE")]
+    list: Option<PathBuf>,
     #[command(flatten)]
     trial: TrialArgs,
     #[command(flatten)]
     operator: OperatorArgs,
+}
+
+impl RevealArgs {
+    /// Lines of the ward's log; none if there is no log.
+    fn ward_entries(&self, trial: &TrialFile) -> Result<(PathBuf, Vec<Entry>), CliError> {
+        let read = |path: &Path| {
+            Ok::<_, CliError>(if path.exists() { log::verify(path, None)?.1 } else { Vec::new() })
+        };
+        if let Some(path) = &self.ward_log {
+            return Ok((path.clone(), log::verify(path, None)?.1));
+        }
+        let entries = read(&self.log)?;
+        if Register::read(&entries).patients().next().is_some() {
+            return Ok((self.log.clone(), entries));
+        }
+        let usual = place::log(trial)?;
+        Ok((usual.clone(), read(&usual)?))
+    }
 }
 
 /// Runs one of the three.
@@ -123,10 +156,7 @@ fn list(args: &ListArgs) -> Result<(), CliError> {
 
 fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let (trial, key) = (args.trial.read()?, KeyFile::read(&args.key_file)?);
-    let read =
-        |path: &Path| std::fs::read_to_string(path).map_err(|error| CliError::file(path, &error));
-    let (text, seal) = (read(&args.list)?, read(&seal_path(&args.list))?);
-    let count = pharmacy::verify(&trial, &key, &text, &seal)?;
+    let count = verify_list(&args.list, &trial, &key)?;
     say(&format!(
         "{}: {count} kits, all as trial file and key give them; the seal is right\n",
         args.list.display()
@@ -134,17 +164,39 @@ fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Compares a list and its seal with trial file and key; how many kits it has.
+fn verify_list(list: &Path, trial: &TrialFile, key: &KeyFile) -> Result<u32, CliError> {
+    let read =
+        |path: &Path| std::fs::read_to_string(path).map_err(|error| CliError::file(path, &error));
+    let (text, seal) = (read(list)?, read(&seal_path(list))?);
+    Ok(pharmacy::verify(trial, key, &text, &seal)?)
+}
+
 fn reveal(args: &RevealArgs) -> Result<(), CliError> {
     let (trial, key) = (args.trial.read()?, KeyFile::read(&args.key_file)?);
-    // Before a log is begun for a kit that is not there.
-    if let Some(labels) = &trial.kits {
-        labels.kit(&args.kit).map_err(CliError::usage)?;
+    let (ward_log, mut entries) = args.ward_entries(&trial)?;
+    let register = Register::read(&entries);
+    same_trial(&register, &trial, &ward_log)?;
+    let asked = code_break::asked(&trial, &register, &args.kit, args.not_in_log)?;
+    if args.log.exists() && args.log != ward_log {
+        entries.extend(log::verify(&args.log, None)?.1);
     }
-    let (mut log, _) = Log::open(&args.log, &args.operator.name()?)?;
-    let arm = pharmacy::reveal(&trial, &key, &args.kit, &args.reason, &mut log)?;
+    if let Some(list) = &args.list {
+        verify_list(list, &trial, &key)?;
+    }
+    code_break::same_key(&key, &trial, &entries, args.list.is_some())?;
+    let staff = args.trial.staff(&trial)?;
+    let (mut log, _) = args.operator.sign(&args.log, staff, &[Role::Unblind])?;
+    let arm = pharmacy::reveal(&trial, &key, &asked, &args.reason, &mut log)?;
+    let id = register.opened().map_or("not in a log", |opened| opened.trial.as_str());
+    let patient = asked.patient.as_ref().map_or_else(
+        || "not in a log".to_owned(),
+        |(code, number)| format!("{code}, number {number}"),
+    );
     say(&format!(
-        "kit {}: arm {}, {}\nlogged in {}\n",
-        args.kit.trim(),
+        "trial    {:?}, id {id}\npatient  {patient}\nkit      {}\narm      {}, {}\nlogged in {}\n",
+        trial.title,
+        trial.kit_label(asked.kit),
         arm.index(),
         trial.arm_name(arm),
         args.log.display()

@@ -6,6 +6,7 @@ mod bedside;
 mod chart_file;
 mod charts;
 mod check;
+mod consort;
 mod coordinator;
 mod custodian;
 mod demo;
@@ -15,11 +16,13 @@ mod kits;
 mod log;
 mod plan;
 mod pool;
+mod progress;
 mod report;
 mod roles;
 mod sample;
 mod session;
 mod simulate;
+mod staff;
 mod start;
 mod values;
 mod web;
@@ -66,7 +69,7 @@ enum Command {
     /// Record the outcome of a patient
     Outcome(bedside::OutcomeArgs),
     /// Give a patient of a blinded trial another kit of the same arm
-    Replace(bedside::PatientArgs),
+    Replace(bedside::ReplaceArgs),
     /// Record that the outcome of a patient will never come
     Lost(bedside::PatientArgs),
     /// List the patients whose outcome is missing
@@ -77,6 +80,9 @@ enum Command {
     Show(coordinator::ShowArgs),
     /// Write a note on a patient to the log
     Note(coordinator::NoteArgs),
+    /// Keep the staff file: who may work at the bedside, with which PIN
+    #[command(subcommand, subcommand_value_name = "COMMAND")]
+    Staff(staff::StaffCommand),
     /// Check a trial file without a device
     Check(check::CheckArgs),
     /// Print the public facts of the trial
@@ -118,7 +124,7 @@ enum Command {
     /// The kits of a blinded trial: list them, check a list, unblind one
     #[command(subcommand, subcommand_value_name = "COMMAND")]
     Kits(kits::KitsCommand),
-    /// Check the log of a terminal
+    /// Check the log of a terminal, or print its last hash for paper
     #[command(subcommand, subcommand_value_name = "COMMAND")]
     Log(log::LogCommand),
     /// Draw from the noise laws, for anybody to test them
@@ -156,11 +162,12 @@ fn main() -> ExitCode {
         Command::Assign(args) => finish(bedside::assign(&args), args.json),
         Command::Outcome(args) => finish(bedside::outcome(&args), args.json),
         Command::Lost(args) => finish(bedside::lost(&args), args.json),
-        Command::Replace(args) => finish(bedside::replace(&args), args.json),
+        Command::Replace(args) => finish(bedside::replace(&args), args.json()),
         Command::Waiting(args) => finish(coordinator::waiting(&args), false),
         Command::List(args) => finish(coordinator::list(&args), false),
         Command::Show(args) => finish(coordinator::show(&args), args.json),
         Command::Note(args) => finish(coordinator::note(&args), false),
+        Command::Staff(command) => finish(staff::run(&command), false),
         Command::Check(args) => finish(check::check(&args), false),
         Command::Status(args) => finish(bedside::status(&args), args.json),
         Command::Device(args) => finish(device::device(&args), false),

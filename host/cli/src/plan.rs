@@ -1,22 +1,20 @@
 //! `equipoise plan`.
 
-use std::io::IsTerminal;
-
 use clap::builder::TypedValueParser;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::error::CliError;
+use super::progress::Bar;
 use super::simulate::world::KeyArgs;
 use super::values::{boundary, named, ratio, share};
-use equipoise::plan::{Close, Design, Parameters, Plan, Ratio};
+use equipoise::plan::{Close, DesignName, Parameters, Plan, Ratio};
 use equipoise_study::boundaries::Kind;
 use equipoise_study::dossier::{self, Dossier};
 use equipoise_study::output::{check_file, say, write_file};
-use equipoise_study::planner::board::Board;
-use equipoise_study::planner::compare::compare;
+use equipoise_study::planner::answer::Answer;
+use equipoise_study::planner::board::BoardName;
 use equipoise_study::planner::describe::describe;
 use equipoise_study::planner::verdict::{out_of_reach, refusal};
-use equipoise_study::planner::{Given, Meter, Question, Target, Wish};
+use equipoise_study::planner::{Given, MAX_PATIENTS, Question, Target, Wish};
 use equipoise_study::simulate::{Delay, Instance, Policy, Scenario, SimulateError, World};
 use equipoise_ward::records::due::Due;
 use equipoise_ward::records::plan_file::Words;
@@ -28,7 +26,7 @@ pub struct PlannerArgs {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     features: u8,
     /// Patients of the trial; found if not given
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=i64::from(MAX_PATIENTS)))]
     patients: Option<u32>,
     /// Mean outcome (0 to 1) under arm 0
     #[arg(long, value_name = "P", value_parser = share)]
@@ -39,7 +37,8 @@ pub struct PlannerArgs {
     /// Privacy loss of one patient, 1/1000..=20; the least that is enough if not given
     #[arg(long, value_name = "E", value_parser = ratio)]
     epsilon: Option<Ratio>,
-    /// 0: best estimate, 1: most patients on the better arm; found if not given
+    /// 0: best estimate, 1: most patients on the better arm; if not given, the one that spares most
+    /// patients the worse arm
     #[arg(long, value_name = "A", value_parser = ratio)]
     alpha: Option<Ratio>,
     /// Wanted: this share of the 95 % intervals excludes 0
@@ -57,10 +56,13 @@ pub struct PlannerArgs {
     /// Whose intervals are meant by power and width
     #[arg(long, value_name = "WHOSE", default_value = "feature", value_parser = target())]
     of: Target,
-    /// The design
-    #[arg(long, default_value = "interim", value_parser = design())]
-    design: Design,
-    /// Two-sided significance level at which a feature switches to the biased coin
+    /// The design; if not given, interim where adaptation pays, else uniform
+    #[arg(long, value_parser = design())]
+    design: Option<DesignName>,
+    /// Most patients of an adaptive trial whose alpha is found, in those of the uniform trial
+    #[arg(long, value_name = "TIMES", default_value = "1.5", value_parser = at_most)]
+    at_most: f64,
+    /// Two-sided significance level at which a feature settles, its coin staying
     #[arg(long, default_value = "1/20", value_parser = ratio)]
     beta: Ratio,
     /// Largest outcome, 1..=65535; 1 is yes/no
@@ -83,7 +85,7 @@ pub struct PlannerArgs {
     per_day: Option<u32>,
     /// The board that must have room for the patients who wait: v1, pico2 or v2
     #[arg(long, default_value = "v1", value_parser = board())]
-    board: Board,
+    board: BoardName,
     /// All randomness of the search comes from it; the figures shown come from the next one
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -135,6 +137,10 @@ fn positive(text: &str) -> Result<f64, String> {
     number(text, "above 0", |x| x > 0.0)
 }
 
+fn at_most(text: &str) -> Result<f64, String> {
+    number(text, "at least 1, at most 10", |x| (1.0..=10.0).contains(&x))
+}
+
 fn target() -> impl TypedValueParser<Value = Target> {
     named([Target::Feature, Target::Overall], |target| match target {
         Target::Feature => "feature",
@@ -142,37 +148,12 @@ fn target() -> impl TypedValueParser<Value = Target> {
     })
 }
 
-fn board() -> impl TypedValueParser<Value = Board> {
-    named(Board::ALL, Board::name)
+fn board() -> impl TypedValueParser<Value = BoardName> {
+    named(BoardName::ALL, BoardName::name)
 }
 
-fn design() -> impl TypedValueParser<Value = Design> {
-    named([Design::Interim, Design::Uniform], Design::name)
-}
-
-/// A bar on standard error with the time left of the simulations begun so far.
-struct Bar(ProgressBar);
-
-impl Bar {
-    fn new() -> Self {
-        if !std::io::stderr().is_terminal() {
-            return Self(ProgressBar::hidden());
-        }
-        let style = "{bar:40} {human_pos} of {human_len} patients so far, {per_sec}, {eta} left";
-        let style =
-            ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
-        Self(ProgressBar::new(0).with_style(style))
-    }
-}
-
-impl Meter for Bar {
-    fn begin(&self, patients: u64) {
-        self.0.inc_length(patients);
-    }
-
-    fn done(&self, patients: u64) {
-        self.0.inc(patients);
-    }
+fn design() -> impl TypedValueParser<Value = DesignName> {
+    named([DesignName::Interim, DesignName::Uniform], DesignName::name)
 }
 
 impl PlannerArgs {
@@ -235,7 +216,7 @@ impl PlannerArgs {
     fn base(&self, world: World) -> Result<Scenario, SimulateError> {
         let least = 2 * u32::from(self.features);
         let plan = Plan::new(Parameters {
-            design: self.design,
+            design: self.design.unwrap_or(DesignName::Interim),
             features: self.features,
             patients: self.patients.unwrap_or(least),
             scale: self.scale,
@@ -246,9 +227,9 @@ impl PlannerArgs {
             close: Close::Custodian,
             kits: 0,
         })?;
-        let boundary = self.boundary;
-        let base =
-            Scenario { plan, policy: Policy::Core, boundary, world, runs: 1, seed: self.seed };
+        let (boundary, planned, seed) = (self.boundary, self.effect, self.seed);
+        let policy = Policy::Core;
+        let base = Scenario { plan, policy, boundary, planned, world, runs: 1, seed };
         base.check().map(|()| base)
     }
 
@@ -261,8 +242,44 @@ impl PlannerArgs {
             arms: self.arms.clone(),
             features: self.names.clone(),
             question: self.question.clone(),
+            due: self.follow_up,
             more,
         }
+    }
+}
+
+impl PlannerArgs {
+    /// How long the trial takes, where that is known.
+    fn duration(&self, patients: u32) -> Option<String> {
+        const DAYS_A_MONTH: f64 = 365.25 / 12.0;
+        let per_day = self.per_day?;
+        let enrolment = f64::from(patients) / f64::from(per_day);
+        let follow_up = self.follow_up.map_or(0.0, Due::days);
+        let days = (enrolment + follow_up).ceil();
+        let whole = if days < 2.0 * DAYS_A_MONTH {
+            format!("{days} days")
+        } else {
+            format!("{:.1} months ({days} days)", days / DAYS_A_MONTH)
+        };
+        Some(format!(
+            "about {whole}: {:.0} days of enrolment at {per_day} patients a day, and the follow-up",
+            enrolment.ceil()
+        ))
+    }
+
+    /// The command for the trial of the other design.
+    fn other(&self, design: DesignName) -> String {
+        let other = match design {
+            DesignName::Uniform => DesignName::Interim,
+            _ => DesignName::Uniform,
+        };
+        let mut words: Vec<String> = words().collect();
+        if let Some(at) = words.iter().position(|word| word == "--design") {
+            words.drain(at..words.len().min(at + 2));
+        }
+        words.retain(|word| !word.starts_with("--design="));
+        let command = words.join(" ");
+        format!("\nThe {other} trial instead:\n{command} --design {other}\n")
     }
 }
 
@@ -289,34 +306,48 @@ pub fn plan(args: &PlannerArgs) -> Result<(), CliError> {
         epsilon: args.epsilon,
         alpha: args.alpha,
     };
-    let bar = Bar::new();
-    let question =
-        Question { base, baseline: args.baseline, given, wish: args.wish(), meter: &bar };
-    let found = question.solve()?;
-    let Some(found) = found else {
+    let bar = Bar::of_search();
+    let question = Question {
+        base,
+        baseline: args.baseline,
+        given,
+        wish: args.wish(),
+        is_design_given: args.design.is_some(),
+        at_most: args.at_most,
+        meter: &bar,
+    };
+    let Some(answer) = question.answer()? else {
         return Err(CliError::refused(out_of_reach(&question)?));
     };
-    if let Some(why) = refusal(&question, &found)? {
+    let Answer { found, comparison, .. } = &answer;
+    if let Some(why) = refusal(&question, found)? {
         return Err(CliError::refused(why));
     }
-    let comparison = compare(&question, &found)?;
-    let mut text = describe(&question, &found, &comparison)?;
-    let scenario = question.scenario(&found.choice, equipoise_study::planner::search::Effort::Fine);
-    let file = args.words(found.choice.effect).trial_file(name, &scenario?.plan)?;
+    let mut text = describe(&question, &answer)?;
+    let duration = args.duration(found.proposal.patients);
+    if let Some(duration) = &duration {
+        text += &format!("\nThe trial takes {duration}.\n");
+    }
+    text += &args.other(found.proposal.design);
+    let scenario =
+        question.scenario(&found.proposal, equipoise_study::planner::search::Effort::Fine);
+    let file = args.words(found.proposal.effect).trial_file(name, &scenario?.plan)?;
     if let Some(path) = &args.dossier {
         let words = dossier::Words {
             title: args.title.clone(),
             arms: [0, 1].map(|arm| args.arms.get(arm).cloned().unwrap_or_default()),
             question: args.question.clone(),
             board: args.board.to_string(),
+            duration,
             command: command_line(),
             trial_file: file.clone(),
         };
-        let study = dossier::study(&question, &found)?;
+        let study = dossier::study(&question, found)?;
         let page = Dossier {
             question: &question,
-            found: &found,
-            comparison: &comparison,
+            found,
+            comparison,
+            answer: &answer,
             study: &study,
             words: &words,
         };
@@ -324,7 +355,7 @@ pub fn plan(args: &PlannerArgs) -> Result<(), CliError> {
         write_file(path, page, args.force).map_err(|error| CliError::file(path, &error))?;
         text += &format!("\nThe dossier is in {path}.\n");
     }
-    bar.0.finish_and_clear();
+    bar.clear();
     match &args.out {
         Some(out) => {
             write_file(out, &file, args.force).map_err(|error| CliError::file(out, &error))?;
@@ -338,10 +369,15 @@ pub fn plan(args: &PlannerArgs) -> Result<(), CliError> {
 
 /// The command as it was given, with quotes where a shell needs them.
 fn command_line() -> String {
+    words().collect::<Vec<_>>().join(" ")
+}
+
+/// Its words.
+fn words() -> impl Iterator<Item = String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,+".contains(c);
-    let quoted = |word: String| {
+    let quoted = move |word: String| {
         if word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', "'\\''")) }
     };
     let words = std::env::args().skip(1).map(quoted);
-    core::iter::once("equipoise".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+    core::iter::once("equipoise".to_owned()).chain(words)
 }

@@ -7,6 +7,7 @@ use super::values::read;
 use equipoise::wire::FileDigest;
 use equipoise_study::output::{check_file, say, write_file};
 use equipoise_study::pool::forest;
+use equipoise_study::simulate::statistics::OVERALL;
 use equipoise_ward::records::keys::KeyFile;
 use equipoise_ward::records::site::digest_text;
 use equipoise_ward::records::site::{self, Macs, Site};
@@ -58,7 +59,11 @@ pub fn pool(args: &PoolArgs) -> Result<(), CliError> {
         site::check_digest(&sites, &digest).map_err(CliError::refused)?;
     }
     let macs = site::check(&sites, &keys).map_err(CliError::refused)?;
-    let effects = site::pool(&sites);
+    let (effects, nowhere) = site::pool(&sites);
+    let warning = forest::warning(&effects, &nowhere);
+    if let Some(warning) = &warning {
+        eprintln!("equipoise: {warning}");
+    }
     let title = site::title(&sites);
     let write = |path: &str, text: String| {
         write_file(path, text, args.force).map_err(|error| CliError::file(path, &error))
@@ -81,7 +86,9 @@ pub fn pool(args: &PoolArgs) -> Result<(), CliError> {
     };
     say(&format!(
         "{title}: {} sites, {} patients enrolled\n\n{}\
-         Fixed effect: inverse variances. Random effects: DerSimonian-Laird with Hartung-Knapp intervals.\n\
+         Fixed effect: inverse variances. Random effects: DerSimonian-Laird with modified Hartung-Knapp\n\
+         intervals (at least 1). These weights over sites are pool's own; the overall effect of a site is\n\
+         {OVERALL}.\n\
          Raw outcomes of no site have left it. Epsilon is per patient, and a patient is in one report: pooling\n\
          costs nothing more.\n{checked}\n",
         sites.len(),

@@ -15,7 +15,7 @@ const ROLES: [(&str, &[&str]); 6] = [
         "Bedside",
         &[
             "terminal", "web", "assign", "outcome", "lost", "replace", "waiting", "list", "show",
-            "note", "status",
+            "note", "staff", "status",
         ],
     ),
     ("Custodian", &["check", "keygen", "provision", "close", "report", "erase"]),

@@ -1,17 +1,22 @@
 //! Arguments that several commands share: device, trial file, log, operator, patient, output.
 
-use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::error::CliError;
+use super::staff::ask_pin;
+use equipoise::wire::FileDigest;
 use equipoise_study::output::say;
+use equipoise_ward::bedside::sign::staff_file;
 use equipoise_ward::bedside::{Bedside, MAX_OPERATOR};
 use equipoise_ward::line::client::Client;
 use equipoise_ward::line::link::Port;
 use equipoise_ward::own_file::write_private;
+use equipoise_ward::records::log::{Entry, Log};
 use equipoise_ward::records::place;
 use equipoise_ward::records::register::Register;
+use equipoise_ward::records::signing::{NOBODY, Signer, role_for, verify};
+use equipoise_ward::records::staff::Role;
 use equipoise_ward::records::text;
 use equipoise_ward::records::trial_file::TrialFile;
 
@@ -82,6 +87,19 @@ impl TrialArgs {
         ))
     }
 
+    /// The staff file of a trial, if there is one.
+    ///
+    /// # Errors
+    /// There is none, although the trial file names acts to be signed.
+    pub fn staff(&self, trial: &TrialFile) -> Result<Option<PathBuf>, CliError> {
+        let path = place::staff(FileDigest(trial.digest()), self.trial.as_deref());
+        match path {
+            Ok(path) => Ok(staff_file(trial, path)?),
+            // Without a data folder nothing was provisioned from here, and every file is named.
+            Err(_) => Ok(None),
+        }
+    }
+
     /// The same, but by default the copy of the trial file that the device was provisioned with.
     ///
     /// # Errors
@@ -98,20 +116,58 @@ impl TrialArgs {
 /// Who works at the terminal.
 #[derive(Clone, Debug, clap::Args)]
 pub struct OperatorArgs {
-    /// Who works at the terminal, for the log; by default the user's name
+    /// Who works at the terminal, for the log; by default the user's name. In a trial with a staff
+    /// file the short id of a person, who signs with the PIN on standard input
     #[arg(long, value_name = "NAME", value_parser = operator)]
     operator: Option<String>,
 }
 
 impl OperatorArgs {
+    /// The id of a person of the staff.
+    ///
+    /// # Errors
+    /// None is named.
+    pub fn id(&self) -> Result<String, CliError> {
+        self.operator.clone().ok_or_else(|| {
+            CliError::usage(
+                "the trial has a staff file: say who works with --operator ID, and give the PIN on standard input",
+            )
+        })
+    }
+
+    /// Opens a log for one act of a script outside the bedside, as [`SessionArgs::sign`] does;
+    /// `staff` is the trial's staff file.
+    ///
+    /// # Errors
+    /// The log cannot be used, or the operator may not do this.
+    pub fn sign(
+        &self,
+        log: &Path,
+        staff: Option<PathBuf>,
+        roles: &[Role],
+    ) -> Result<(Log, Vec<Entry>), CliError> {
+        let Some(staff) = staff else { return Ok(Log::open(log, &self.name()?)?) };
+        let id = self.id()?;
+        let pin = ask_pin(&format!("PIN of {id}"))?;
+        let (mut log, entries) = Log::open(log, NOBODY)?;
+        let register = Register::read(&entries);
+        let person = verify(&staff, register.attempts(), &id, &pin, |event| {
+            Ok(log.append(event).map(drop)?)
+        })?;
+        let role = role_for(&person, roles)?;
+        log.act_as(&person.operator(), Some(Signer { id: person.id.clone(), role }));
+        Ok((log, entries))
+    }
+
     /// The operator named, or the user.
     ///
     /// # Errors
     /// The user's name has characters that are not allowed.
     pub fn name(&self) -> Result<String, CliError> {
-        self.operator
-            .clone()
-            .map_or_else(|| operator(&place::operator()).map_err(CliError::usage), Ok)
+        let user = || place::operator().ok_or_else(|| "nobody is named".to_owned());
+        let named = self.operator.clone().map_or_else(|| operator(&user()?), Ok);
+        named
+            .map_err(|why: String| CliError::usage(format!("say who works with --operator: {why}")))
     }
 }
 
@@ -130,9 +186,6 @@ pub struct SessionArgs {
     /// Log of this terminal; by default one for the trial in the data folder
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Tie a log of an earlier version, which names no trial, to the trial on the device
-    #[arg(long)]
-    tie_log: bool,
     #[command(flatten)]
     operator: OperatorArgs,
 }
@@ -146,33 +199,38 @@ impl SessionArgs {
         self.operator.name()
     }
 
-    /// Opens the log.
+    /// Opens the log for a view, where people sign in by themselves.
     ///
     /// # Errors
-    /// The trial file or the log cannot be used.
+    /// The trial file, the staff file or the log cannot be used.
     pub fn open(&self) -> Result<Bedside, CliError> {
         let mut client = self.device.client();
         let trial = self.trial.read_for(&mut client)?;
+        let staff = self.trial.staff(&trial)?;
         let log = self.log.clone().map_or_else(|| place::log(&trial), Ok)?;
-        let mut bedside = Bedside::open(client, trial, &log, &self.operator.name()?)?;
-        if bedside.is_untied() && (self.tie_log || confirmed(&bedside.tie_question()?)?) {
-            bedside.tie()?;
+        if staff.is_some() {
+            return Ok(Bedside::open(client, trial, &log, NOBODY)?.with_staff(staff));
         }
-        Ok(bedside)
+        Ok(Bedside::open(client, trial, &log, &self.operator.name()?)?)
     }
 }
 
-/// Asks a person at a terminal; a script is not asked, and nothing is confirmed.
-fn confirmed(question: &str) -> Result<bool, CliError> {
-    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-        return Ok(false);
+impl SessionArgs {
+    /// Opens the log for one act of a script. Where there is a staff file, the operator signs it in
+    /// one of these roles, with the PIN on standard input.
+    ///
+    /// # Errors
+    /// As [`Self::open`], or the operator may not do this.
+    pub fn sign(&self, roles: &[Role]) -> Result<Bedside, CliError> {
+        let mut bedside = self.open()?;
+        if bedside.staff().is_some() {
+            let id = self.operator.id()?;
+            let person = bedside.verify(&id, &ask_pin(&format!("PIN of {id}"))?)?;
+            let role = role_for(&person, roles)?;
+            bedside.act_as(&person, Some(role));
+        }
+        Ok(bedside)
     }
-    eprint!("{}\nType yes to go on: ", text::escaped(question));
-    let mut answer = String::new();
-    std::io::stdin()
-        .read_line(&mut answer)
-        .map_err(|error| CliError::usage(format!("standard input: {error}")))?;
-    Ok(answer.trim() == "yes")
 }
 
 /// How a command names a patient: by code, or by `#` and the number.
@@ -200,16 +258,14 @@ impl PatientName {
     /// The patient's number.
     ///
     /// # Errors
-    /// The log does not know the code, or several that look like it.
+    /// The log does not know the code.
     pub fn number(&self, register: &Register) -> Result<u32, CliError> {
         match self {
             Self::Number(number) => Ok(*number),
             Self::Code(code) => register.number(code).ok_or_else(|| {
-                CliError::refused(register.several(code).unwrap_or_else(|| {
-                    format!(
-                        "the log has no patient {code:?}; `#` and a number names a patient without it"
-                    )
-                }))
+                CliError::refused(format!(
+                    "the log has no patient {code:?}; `#` and a number names a patient without it"
+                ))
             }),
         }
     }

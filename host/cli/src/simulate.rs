@@ -6,22 +6,23 @@
 
 pub mod world;
 
-use std::io::IsTerminal;
-
-use indicatif::{ProgressBar, ProgressStyle};
+use std::fs::File;
+use std::io::{BufWriter, Write};
 
 use super::error::CliError;
-use super::values::{Choosers, boundary, ratio, read};
-use equipoise::plan::{Close, Design, Parameters, Plan, PlanError, Ratio};
+use super::progress::Bar;
+use super::values::{Choosers, boundary, planned_effect, ratio, read};
+use equipoise::plan::{Close, DesignName, Parameters, Plan, PlanError, Ratio};
 use equipoise::terms::{MAX_FEATURES, MAX_PATIENTS, MAX_REPORTS};
 use equipoise_study::boundaries::Kind;
 use equipoise_study::output::{self, say};
 use equipoise_study::scenarios::{self, Cell};
 use equipoise_study::simulate::assumption::{counts, verdict};
 use equipoise_study::simulate::output::{csv, table};
-use equipoise_study::simulate::shards::{Part, Shard, merge};
+use equipoise_study::simulate::runs::{heading, sums_and_rows};
+use equipoise_study::simulate::shards::{Shard, ShardIndex, merge};
 use equipoise_study::simulate::{
-    Arrivals, Chooser, MAX_RUNS, Scenario, SimulateError, pooled_sums, sums,
+    Arrivals, Chooser, MAX_RUNS, Scenario, SimulateError, World, pooled_sums, sums,
 };
 use world::{KeyArgs, RateArgs};
 
@@ -40,7 +41,7 @@ pub struct PlanArgs {
     /// Privacy loss of one patient, 1/1000..=20 (conse and the comparators ignore it)
     #[arg(long, default_value = "1", value_parser = ratio)]
     epsilon: Ratio,
-    /// Two-sided significance level at which a feature switches to the biased coin, between 0 and
+    /// Two-sided significance level at which a feature settles, its coin staying, between 0 and
     /// 1
     #[arg(long, default_value = "1/20", value_parser = ratio)]
     beta: Ratio,
@@ -54,14 +55,28 @@ pub struct PlanArgs {
     /// exclude 0 if one at any report does
     #[arg(long, value_name = "KIND", value_parser = boundary(), requires = "reports")]
     boundary: Option<Kind>,
+    /// With --boundary: the planned effect, whose futility boundary is counted; if not given, the
+    /// true effect where all features have the same
+    #[arg(long, value_name = "D", requires = "boundary", allow_hyphen_values = true)]
+    #[arg(value_parser = planned_effect)]
+    planned_effect: Option<f64>,
 }
 
 impl PlanArgs {
+    /// The planned effect of the futility boundary.
+    fn planned(&self, world: &World) -> Option<f64> {
+        let mut effects = world.instance.effects();
+        // 0.4 - 0.3 is 0.1 for people.
+        let first = effects.next().map(|effect| (effect * 1e12).round() / 1e12);
+        let same = first.filter(|first| effects.all(|effect| (effect - first).abs() < 1e-9));
+        self.planned_effect.or(same)
+    }
+
     /// The plan with this design.
     ///
     /// # Errors
     /// The first value that is not allowed.
-    pub fn plan(&self, design: Design) -> Result<Plan, PlanError> {
+    pub fn plan(&self, design: DesignName) -> Result<Plan, PlanError> {
         Plan::new(Parameters {
             design,
             alpha: self.alpha,
@@ -101,11 +116,12 @@ impl WorldArgs {
     /// # Errors
     /// The first value that is not allowed.
     pub fn scenario(&self, plan: &PlanArgs, chooser: Chooser) -> Result<Scenario, SimulateError> {
-        let boundary = plan.boundary;
+        let (options, boundary) = (plan, plan.boundary);
         let plan = plan.plan(chooser.design)?;
         let world = self.keys.world(self.rates.instance(plan.features()));
-        let policy = chooser.policy;
-        let scenario = Scenario { plan, policy, boundary, world, runs: self.runs, seed: self.seed };
+        let planned = options.planned(&world);
+        let (policy, runs, seed) = (chooser.policy, self.runs, self.seed);
+        let scenario = Scenario { plan, policy, boundary, planned, world, runs, seed };
         scenario.check().map(|()| scenario)
     }
 
@@ -120,19 +136,6 @@ impl WorldArgs {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.into()).build();
         Ok(pool.map_err(CliError::usage)?.install(work)?)
     }
-}
-
-/// A bar on standard error, if somebody watches it.
-pub fn progress<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>, runs: u32) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let patients: u64 = scenarios.into_iter().map(|s| u64::from(s.plan.patients())).sum();
-    let bar = ProgressBar::new(patients * u64::from(runs));
-    let style = "{bar:40} {human_pos} of {human_len} patients, {per_sec}, {eta} left";
-    bar.with_style(
-        ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()),
-    )
 }
 
 /// Where the figures go.
@@ -190,7 +193,7 @@ impl FiguresArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub struct SimulateArgs {
     /// Who chooses the arms: conse, dp-conse, interim, uniform, fixed, ucb1, thompson,
-    /// `etc[:SHARE]`; several by commas
+    /// thompson-aipw, `etc[:SHARE]`; several by commas
     #[arg(long, default_value = "interim", value_parser = Choosers::parse)]
     design: Choosers,
     #[command(flatten)]
@@ -199,8 +202,8 @@ pub struct SimulateArgs {
     world: WorldArgs,
     /// Run only part I of K (1/4 .. 4/4); give --json and put the parts together with `equipoise
     /// merge`
-    #[arg(long, value_name = "I/K", default_value = "1/1", value_parser = Part::parse)]
-    shard: Part,
+    #[arg(long, value_name = "I/K", default_value = "1/1", value_parser = ShardIndex::parse)]
+    shard: ShardIndex,
     /// Run the grid of scenarios of this file instead: a row a scenario, design and feature;
     /// --shard then takes part I of K of its scenarios
     #[arg(long, value_name = "FILE.toml")]
@@ -210,8 +213,23 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "K", default_value_t = 1, conflicts_with = "scenarios")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     sites: u32,
+    /// Also write every run as CSV, a line a run and feature
+    #[arg(long, value_name = "FILE", conflicts_with = "scenarios")]
+    runs_csv: Option<String>,
     #[command(flatten)]
     figures: FiguresArgs,
+}
+
+impl SimulateArgs {
+    /// The file of the runs with its heading, if one is asked for.
+    fn runs_file(&self, first: Option<&Scenario>) -> Result<Option<BufWriter<File>>, CliError> {
+        let Some(path) = &self.runs_csv else { return Ok(None) };
+        let failed = |error| CliError::file(path, &error);
+        output::write_file(path, "", self.figures.force).map_err(failed)?;
+        let mut file = BufWriter::new(File::options().append(true).open(path).map_err(failed)?);
+        file.write_all(first.map_or_else(String::new, heading).as_bytes()).map_err(failed)?;
+        Ok(Some(file))
+    }
 }
 
 /// Runs the trials and writes their figures.
@@ -220,27 +238,43 @@ pub struct SimulateArgs {
 /// A value that is not allowed, or a file that cannot be read or written.
 pub fn simulate(args: &SimulateArgs) -> Result<(), CliError> {
     args.figures.check()?;
+    if let Some(path) = &args.runs_csv {
+        if path == "-" {
+            return Err(CliError::usage("--runs-csv: -, allowed a file"));
+        }
+        output::check_file(path, args.figures.force)
+            .map_err(|error| CliError::file(path, &error))?;
+    }
     if let Some(path) = &args.scenarios {
         return grid(args, path);
     }
     let scenarios = args.design.0.iter().map(|chooser| args.world.scenario(&args.plan, *chooser));
     let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
     let runs = args.shard.runs(args.world.runs)?;
-    let bar = progress(&scenarios, (runs.end - runs.start) * if args.sites > 1 { 2 } else { 1 });
+    let copies = if args.sites > 1 { 2 } else { 1 };
+    let bar = Bar::of(scenarios.iter(), (runs.end - runs.start) * copies);
+    let mut file = args.runs_file(scenarios.first())?;
     let shard = args.world.on_threads(|| {
         let mut results = Vec::new();
         for scenario in &scenarios {
             let a_run = u64::from(scenario.plan.patients());
-            results.push((scenario, 1, sums(scenario, runs.clone(), &|| bar.inc(a_run))?));
+            let tick = || bar.done(a_run);
+            let found = match &mut file {
+                Some(file) => sums_and_rows(scenario, runs.clone(), &tick, file)?,
+                None => sums(scenario, runs.clone(), &tick)?,
+            };
+            results.push((scenario, 1, found));
             if args.sites > 1 {
-                let tick = || bar.inc(a_run);
                 let pooled = pooled_sums(scenario, args.sites, runs.clone(), &tick)?;
                 results.push((scenario, args.sites, pooled));
             }
         }
         Ok(Shard::new(runs.clone(), &results))
     })?;
-    bar.finish_and_clear();
+    bar.clear();
+    if let (Some(file), Some(path)) = (&mut file, &args.runs_csv) {
+        file.flush().map_err(|error| CliError::file(path, &error))?;
+    }
     args.figures.write(&shard)?;
     if let Some(Scenario { plan, world, seed, .. }) = scenarios.first()
         && matches!(world.arrivals, Arrivals::Trace(_) | Arrivals::Seasonal(_))
@@ -260,17 +294,17 @@ fn grid(args: &SimulateArgs, path: &str) -> Result<(), CliError> {
     let mine = |cell: &&Cell| part.contains(&(cell.number as u32 - 1));
     let cells: Vec<&Cell> = cells.iter().filter(mine).collect();
     let runs = cells.first().map_or(0, |cell| cell.scenario.runs);
-    let bar = progress(cells.iter().map(|cell| &cell.scenario), runs);
+    let bar = Bar::of(cells.iter().map(|cell| &cell.scenario), runs);
     let rows = args.world.on_threads(|| {
         let mut rows = Vec::new();
         for cell in cells {
             let a_run = u64::from(cell.scenario.plan.patients());
-            let sums = sums(&cell.scenario, 0..cell.scenario.runs, &|| bar.inc(a_run))?;
+            let sums = sums(&cell.scenario, 0..cell.scenario.runs, &|| bar.done(a_run))?;
             rows.extend(scenarios::table::rows(cell, &sums.summary()));
         }
         Ok(rows)
     })?;
-    bar.finish_and_clear();
+    bar.clear();
     let [json, csv, table] = [
         scenarios::table::json(&rows),
         scenarios::table::csv(&rows),

@@ -4,12 +4,12 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use super::error::CliError;
+use super::session::OperatorArgs;
 use equipoise_audit::finding::DP_CONSE;
 use equipoise_study::output::say;
 use equipoise_ward::bedside::page;
 use equipoise_ward::bedside::screen;
 use equipoise_ward::demo::{Settings, demo};
-use equipoise_ward::records::place;
 use equipoise_ward::start::{View, Virtual, ask_for_view};
 
 /// `equipoise` without a subcommand
@@ -21,6 +21,8 @@ pub struct StartArgs {
     /// Trial file for a blank device; without it the first start asks
     #[arg(long, value_name = "FILE")]
     trial: Option<PathBuf>,
+    #[command(flatten)]
+    operator: OperatorArgs,
 }
 
 /// Starts the virtual device and its screen or page, or the demonstration if there is no terminal.
@@ -32,7 +34,7 @@ pub fn run(args: &StartArgs) -> Result<(), CliError> {
         return Ok(demo(&Settings::default())?);
     }
     let (flash, trial) = (args.flash.as_deref(), args.trial.as_deref());
-    let device = Virtual::start(flash, trial, &place::operator(), DP_CONSE)?;
+    let device = Virtual::start(flash, trial, &args.operator.name()?, DP_CONSE)?;
     let farewell = device.farewell();
     match ask_for_view()? {
         View::Screen => screen::run::run(device.bedside)?,

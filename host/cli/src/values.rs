@@ -24,6 +24,12 @@ fn number(text: &str, allowed: RangeInclusive<f64>) -> Option<f64> {
     text.trim().parse().ok().filter(|value| allowed.contains(value))
 }
 
+/// A planned effect.
+pub fn planned_effect(text: &str) -> Result<f64, String> {
+    let good = number(text, -1.0..=1.0).filter(|effect| *effect != 0.0);
+    good.ok_or_else(|| "allowed -1..=1, not 0".to_owned())
+}
+
 /// An exact rational; the plan checks its range.
 pub fn ratio(text: &str) -> Result<Ratio, NotARatio> {
     text.parse()
@@ -120,13 +126,11 @@ pub fn simultaneous() -> impl TypedValueParser<Value = Simultaneous> {
 /// Parser of the kind of a note.
 pub fn note_kind() -> impl TypedValueParser<Value = NoteKind> {
     words(&[
+        ("withdrawn", NoteKind::Withdrawn, "The patient left the trial"),
+        ("ineligible", NoteKind::Ineligible, "Not eligible, or randomised in error"),
+        ("wrong-kind", NoteKind::WrongKind, "Enrolled as the wrong kind of patient"),
         ("deviation", NoteKind::Deviation, "The patient did not get what the arm says"),
-        (
-            "wrong-kind",
-            NoteKind::WrongKind,
-            "The patient was enrolled as the wrong kind of patient",
-        ),
-        ("withdrawal", NoteKind::Withdrawal, "The patient left the trial"),
+        ("correction", NoteKind::Correction, "The marks of earlier notes are wrong"),
         ("other", NoteKind::Other, "Anything else"),
     ])
 }

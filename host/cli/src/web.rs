@@ -16,7 +16,7 @@ pub struct WebArgs {
     #[command(flatten)]
     session: SessionArgs,
     /// Flash file of a virtual device instead of a port; made and provisioned if there is none
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["port", "log", "tie_log"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["port", "log"])]
     flash: Option<PathBuf>,
     /// Address on this machine; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = loopback)]

@@ -13,14 +13,14 @@ use equipoise_ward::virtual_board::Flash;
 
 const PATIENTS: u32 = 100;
 
-type Board = InMemory<Flash, Repeatable, 64, 256>;
+type MemoryDevice = InMemory<Flash, Repeatable, 64, 256>;
 
 fn line(request: &Request) -> Vec<u8> {
     request.to_line().map_or_else(Vec::new, |line| line.as_bytes().trim_ascii_end().to_vec())
 }
 
-fn running(features: u8) -> Board {
-    let mut board = Board::asleep(Flash::in_memory(64), Repeatable::new(1), None);
+fn running(features: u8) -> MemoryDevice {
+    let mut board = MemoryDevice::asleep(Flash::in_memory(64), Repeatable::new(1), None);
     board.power_up();
     let plan = format!("PLAN features={features} patients=1000000 epsilon=1");
     let mut ask = |text: &str| {
@@ -51,7 +51,7 @@ fn device(criterion: &mut Criterion) {
             .collect();
         group.throughput(Throughput::Elements(lines.len() as u64));
         group.bench_function(format!("ASSIGN and OUTCOME in turn, {features} features"), |b| {
-            let work = |mut board: Board| {
+            let work = |mut board: MemoryDevice| {
                 let mut sent = 0;
                 for line in &lines {
                     board.device.handle_line(line, &mut |_, reply| sent += reply.len());

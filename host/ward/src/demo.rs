@@ -15,7 +15,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::bedside::{Bedside, failure};
 use crate::failure::Failure;
-use crate::line::boards::Board;
+use crate::line::boards::StartedBoard;
 use crate::line::client::Client;
 use crate::line::custodian;
 use crate::records::keys::KeyFile;
@@ -117,8 +117,8 @@ pub fn demo(args: &Settings) -> Result<(), Failure> {
     }
     let folder = Folder::new()?;
     let board = match args.board {
-        Kind::Virtual => Board::virtual_on(&folder.0.join("flash"))?,
-        Kind::Qemu => Board::qemu(&folder.0)?,
+        Kind::Virtual => StartedBoard::virtual_on(&folder.0.join("flash"))?,
+        Kind::Qemu => StartedBoard::qemu(&folder.0)?,
     };
     let key = KeyFile::generate(&folder.0.join("custodian.key"))?;
     let seed = args.seed.map_or_else(getrandom::u64, Ok);
@@ -252,7 +252,7 @@ struct Ward {
 }
 
 impl Ward {
-    fn all_patients(&mut self, board: &Board) -> Result<(), Failure> {
+    fn all_patients(&mut self, board: &StartedBoard) -> Result<(), Failure> {
         let patients = self.bedside.trial().plan.patients();
         let cut = patients / 4 + 1;
         for patient in 1..=patients {
@@ -276,7 +276,7 @@ impl Ward {
         let enrolled = self.bedside.enrol(&format!("P-{patient}"), feature)?;
         let mut given = enrolled.given.clone();
         if given.kit().is_some() && self.chance.next_u64().is_multiple_of(BROKEN_ONE_IN) {
-            given = self.bedside.replace(enrolled.number)?.given;
+            given = self.bedside.replace(enrolled.number, "damaged")?.given;
         }
         let kit = given.kit().and_then(|kit| self.arms.get(kit as usize - 1));
         let arm = given.arm().or(kit.copied());
@@ -304,7 +304,7 @@ impl Ward {
         Ok(())
     }
 
-    fn after_the_cut(&mut self, board: &Board, patient: u32) -> Result<(), Failure> {
+    fn after_the_cut(&mut self, board: &StartedBoard, patient: u32) -> Result<(), Failure> {
         let assigned = self.bedside.status()?.assigned;
         if !board.was_cut() || assigned != patient {
             return Err(Failure::Refused(format!(
@@ -327,7 +327,7 @@ impl Ward {
             tell(patient, &format!("look {}, next: {}", status.looks, status.next_look));
         }
         if status.phase != phase {
-            tell(patient, "first half done: from now on measure and exploit by a biased coin");
+            tell(patient, "first half done: the coin of every kind that was read stays to the end");
         }
         self.last = (status.phase, status.looks);
         Ok(())

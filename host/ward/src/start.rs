@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use crate::bedside::Bedside;
+use crate::bedside::sign::staff_file;
 use crate::failure::Failure;
-use crate::line::boards::Board;
+use crate::line::boards::StartedBoard;
 use crate::line::client::Client;
 use crate::line::custodian;
 use crate::records::keys::KeyFile;
@@ -88,7 +89,7 @@ impl Virtual {
             .unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
         let files = Files { flash };
-        let board = Board::virtual_on(&files.flash)?;
+        let board = StartedBoard::virtual_on(&files.flash)?;
         let mut client = Client::new(board.line());
         if client.connect()?.state == State::Blank {
             let claim = provision(&mut client, &files, trial)?;
@@ -97,8 +98,12 @@ impl Virtual {
                 read_line()?;
             }
         }
-        let trial = TrialFile::read(trial.unwrap_or(&files.trial()))?;
-        let bedside = Bedside::open(client, trial, &files.log(), operator)?;
+        let kept = files.trial();
+        let path = trial.unwrap_or(&kept);
+        let trial = TrialFile::read(path)?;
+        let place = place::staff(FileDigest(trial.digest()), Some(path))?;
+        let staff = staff_file(&trial, place)?;
+        let bedside = Bedside::open(client, trial, &files.log(), operator)?.with_staff(staff);
         Ok(Self { files, bedside })
     }
 

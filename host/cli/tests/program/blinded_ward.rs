@@ -50,7 +50,7 @@ fn ward_sees_kits_and_no_arm() {
         assert_eq!(first["kit"].as_u64(), label[2..5].parse().ok());
         given.push((number, label.clone()));
         if number % 10 == 0 {
-            let other = json(&say(&["replace", &code, "--json"]));
+            let other = json(&say(&["replace", &code, "--reason", "wet", "--json"]));
             assert_eq!(other["replaced"], 1);
             let old = std::mem::replace(&mut label, other["label"].as_str().unwrap().to_owned());
             assert_eq!(list[&old], list[&label], "a replacement is of the same arm");
@@ -91,7 +91,7 @@ fn ward_sees_kits_and_no_arm() {
     // Unblinding agrees with the list, kit by kit.
     for (label, arm) in list.iter().step_by(9) {
         let words = ["--key-file", "key", "--reason", "a test", "--log", "code-breaks.jsonl"];
-        let told = ward.run(&[&["kits", "reveal", label], &words[..]].concat());
+        let told = ward.run(&[&["kits", "reveal", label, "--not-in-log"], &words[..]].concat());
         assert_eq!(told.code, 0, "{told:?}");
         assert!(told.out.contains(arm.as_str()) && told.out.contains(label.as_str()), "{told:?}");
     }
@@ -159,7 +159,7 @@ fn mistakes_with_kits_are_named() {
     ward.provision(&BLINDED);
     let reveal = |kit: &str, reason: &str| {
         let words = ["--key-file", "key", "--reason", reason, "--log", "code-breaks.jsonl"];
-        ward.run(&[&["kits", "reveal", kit], &words[..]].concat())
+        ward.run(&[&["kits", "reveal", kit, "--not-in-log"], &words[..]].concat())
     };
     for (kit, reason, why) in [
         ("K-0010", "a test", "check digit is wrong"),
@@ -187,6 +187,6 @@ fn mistakes_with_kits_are_named() {
     let none = open.run(&["kits", "list", "trial.toml", "--key-file", "key", "--csv"]);
     assert!(none.code == 2 && none.err.contains("is not blinded"), "{none:?}");
     open.good(&["assign", "P-1", "0"]);
-    let none = open.on_device(&["replace", "P-1"]);
+    let none = open.on_device(&["replace", "P-1", "--reason", "wet"]);
     assert!(none.code == 2 && none.err.contains("is not blinded"), "{none:?}");
 }

@@ -88,7 +88,7 @@ fn overdue_outcomes_are_listed() {
     assert_eq!((all.code, all.out.lines().count()), (0, 3), "{all:?}");
     assert!(
         all.out.starts_with(
-            "code,patient,kind,enrolled,due,state\n\"P-1\",\"1\",\"under 65, home\",\"20"
+            "code,patient,kind,enrolled,enrolled_by,due,state,marks\n\"P-1\",\"1\",\"under 65, home\",\"20"
         ),
         "{all:?}"
     );
@@ -117,7 +117,7 @@ fn only_overdue_patients_are_listed() {
     for code in ["P-1", "P-2", "P-3"] {
         assert_eq!(on_log(&["assign", code, "0"]).code, 0);
     }
-    assert_eq!(on_log(&["outcome", "P-2", "yes"]).code, 0);
+    assert_eq!(on_log(&["outcome", "P-2", "yes", "--anyway"]).code, 0);
     let list = |words: &[&str]| {
         let done = ward.run(&[&["waiting", "--csv", "--log", "ward.jsonl"], words].concat());
         assert_eq!(done.code, 0, "{done:?}");
@@ -131,7 +131,7 @@ fn only_overdue_patients_are_listed() {
     assert_eq!(overdue.len(), 2, "{overdue:?}");
     for (line, code) in overdue.iter().zip(["P-1", "P-3"]) {
         let named = line.starts_with(&format!("\"{code}\","));
-        assert!(named && line.ends_with(",\"overdue\""), "{line}");
+        assert!(named && line.ends_with(",\"overdue\",\"\""), "{line}");
     }
     let all = list(&[]);
     assert!(
@@ -153,8 +153,8 @@ fn notes_and_lists() {
     ward.good(&["assign", "P-2", "0", log[0], log[1]]);
     ward.good(&["outcome", "P-1", "yes", log[0], log[1]]);
     let noted =
-        on_log(&["note", "p-1", "--kind", "wrong-kind", "was 64, not 65", "--operator", "CD"]);
-    assert!(noted.code == 0 && noted.out.contains("nothing else changed"), "{noted:?}");
+        on_log(&["note", "p-1", "--kind", "deviation", "was 64, not 65", "--operator", "CD"]);
+    assert!(noted.code == 0 && noted.out.contains("the device does not learn"), "{noted:?}");
     assert_eq!(on_log(&["note", "P-9", "who?"]).code, 1);
     assert_eq!(on_log(&["note", "P-1", "a\u{1b}[2Jb"]).code, 2);
     let shown = json(&on_log(&["show", "P-1", "--json"]).out);
@@ -165,14 +165,26 @@ fn notes_and_lists() {
     assert_eq!(on_log(&["show", "P-9"]).code, 1);
     let list = on_log(&["list", "--csv"]).out;
     let lines: Vec<&str> = list.lines().collect();
-    assert_eq!(lines[0], "patient,code,kind,arm,arm_name,enrolled,operator,recorded,notes");
+    assert_eq!(
+        lines[0],
+        "patient,code,kind,arm,arm_name,enrolled,enrolled_by,state,resolved,resolved_by,marks,notes"
+    );
     assert!(lines[1].starts_with("\"1\",\"P-1\",\"65 or over, home\","), "{list}");
     assert!(
-        lines[1].ends_with(",\"wrong kind of patient: was 64, not 65\"")
-            && lines[2].ends_with(",\"\",\"\""),
+        lines[1].ends_with(",\"deviation: was 64, not 65\"")
+            && lines[2].ends_with(",\"waiting\",\"\",\"\",\"\",\"\""),
         "{list}"
     );
+    assert!(lines[1].contains(",\"AB\",\"recorded\",\"20") && lines[1].contains("Z\",\"tester\","));
     assert!(!list.contains("yes"), "no outcome: {list}");
+    let lost = ward.good(&["lost", "P-2", "--operator", "EF", log[0], log[1]]);
+    assert!(
+        lost.starts_with("declared lost: the outcome of patient P-2") && !lost.contains("ecorded")
+    );
+    let told = on_log(&["show", "P-2"]).out;
+    assert!(told.contains("outcome declared lost at 20") && told.contains("by EF"), "{told}");
+    let list = on_log(&["list", "--csv"]).out;
+    assert!(list.lines().nth(2).unwrap().contains(",\"lost\",\"20"), "{list}");
     assert_eq!(on_log(&["list", "--csv", "-o", "list.csv"]).code, 0);
     assert_eq!(on_log(&["list", "--csv", "-o", "list.csv"]).code, 2, "not overwritten");
     assert_eq!(ward.run(&["log", "verify", "ward.jsonl"]).code, 0);
@@ -243,8 +255,8 @@ fn log_of_another_trial_gets_no_note() {
     log.append(Event::Opened {
         title: "Another".to_owned(),
         plan: String::new(),
-        trial: None,
-        file: None,
+        trial: String::new(),
+        file: String::new(),
     })
     .unwrap();
     drop(log);

@@ -9,8 +9,6 @@ use crate::common::relay;
 use crate::common::screen;
 use crate::common::ward;
 
-use equipoise_ward::records::log::{Event, Log};
-use equipoise_ward::records::trial_file::TrialFile;
 use page::Visitor;
 use relay::{Fate, Relay};
 use rustix::process::{Pid, Signal, kill_process};
@@ -39,8 +37,8 @@ fn enrolment_and_outcome_by_keys() {
     screen.shows("Nobody is waiting for an outcome.");
     screen.shows("Patients 0 of 4000");
     screen.enrol("H-07/12");
-    assert!(screen.text().contains("Enter: enrol H-07/12"), "{}", screen.text());
-    screen.keys(&["Enter"]);
+    assert!(screen.text().contains("E: enrol H-07/12"), "{}", screen.text());
+    screen.keys(&["e"]);
     let arm = screen.shows("Enter when you have read it");
     assert!(
         arm.contains("Patient H-07/12, number 1, 65 or over, home") && arm.contains("█████"),
@@ -58,12 +56,12 @@ fn enrolment_and_outcome_by_keys() {
     screen.shows("Walks unaided on day 14?");
     screen.keys(&["1", "Enter"]);
     let no = screen.shows("Walks unaided on day 14? NO");
-    assert!(no.contains("Enter: record NO") && !no.contains("yes"), "{no}");
+    assert!(no.contains("R: record NO") && !no.contains("yes"), "{no}");
     screen.keys(&["Escape"]);
     screen.shows("2  yes");
     screen.keys(&["2", "Enter"]);
-    screen.shows("Enter: record YES");
-    screen.keys(&["Enter"]);
+    screen.shows("R: record YES");
+    screen.keys(&["r"]);
     screen.shows("Recorded for patient H-07/12, number 1.");
     screen.shows("Outcomes waiting: 0");
     screen.keys(&["e"]);
@@ -72,15 +70,15 @@ fn enrolment_and_outcome_by_keys() {
     screen.keys(&["Escape"]);
     screen.shows("Nobody is waiting");
     screen.enrol("H-08/12");
-    screen.keys(&["Enter"]);
+    screen.keys(&["e"]);
     screen.shows("Enter when you have read it");
     screen.keys(&["Enter"]);
     screen.shows("> H-08/12");
     screen.keys(&["l"]);
     let lost = screen.shows("Patient H-08/12, number 2: the outcome will never come");
-    assert!(lost.contains("Enter: record LOST") && !lost.contains("yes"), "{lost}");
-    screen.keys(&["Enter"]);
-    screen.shows("Recorded for patient H-08/12, number 2");
+    assert!(lost.contains("R: record LOST") && !lost.contains("yes"), "{lost}");
+    screen.keys(&["r"]);
+    screen.shows("Declared lost: the outcome of patient H-08/12, number 2");
     screen.keys(&["q"]);
     screen.shows("left with 0");
     let log = log(&ward);
@@ -99,7 +97,7 @@ fn unheard(ward: &Ward) -> (Screen, Relay) {
     let screen = Screen::run(ward, &["terminal", "--port", "cable", "--log", "ward.jsonl"], &[]);
     screen.shows("Patients 0 of 4000");
     screen.enrol("P-1");
-    screen.keys(&["Enter"]);
+    screen.keys(&["e"]);
     cable.wait_for_loss();
     (screen, cable)
 }
@@ -144,7 +142,7 @@ fn frozen_device_is_asked_when_back() {
     screen.enrol("P-1");
     kill_process(Pid::from_raw(i32::try_from(device.id()).unwrap()).unwrap(), Signal::STOP)
         .unwrap();
-    screen.keys(&["Enter"]);
+    screen.keys(&["e"]);
     screen.shows("NO DEVICE");
     let promise = screen.shows("log knows what was asked");
     assert!(promise.contains("Asking the device for the arm of patient P-1"), "{promise}");
@@ -178,7 +176,7 @@ fn confirmed_enrolment_outlives_the_terminal() {
     screen.enrol("P-1");
     kill_process(Pid::from_raw(i32::try_from(device.id()).unwrap()).unwrap(), Signal::STOP)
         .unwrap();
-    screen.keys(&["Enter"]);
+    screen.keys(&["e"]);
     screen.shows("log knows what was asked");
     drop(screen);
     drop(device);
@@ -187,7 +185,7 @@ fn confirmed_enrolment_outlives_the_terminal() {
     let screen = Screen::run(&ward, &words, &[]);
     screen.shows("Patient P-1 was confirmed");
     screen.shows("Patients 0 of 4000");
-    screen.keys(&["Enter"]);
+    screen.keys(&["r"]);
     assert!(screen.shows("Enter when you have read it").contains("Patient P-1, number 1"));
     assert_eq!(log(&ward).matches("\"event\":\"arm\"").count(), 1);
 }
@@ -214,7 +212,7 @@ fn digits_take_whole_numbers() {
         screen.shows(&format!("Number: {kind}_"));
         screen.keys(&["Enter"]);
         screen.shows(&format!("Enrol patient {code}, kind {kind}?"));
-        screen.keys(&["Enter"]);
+        screen.keys(&["e"]);
         screen.shows("Enter when you have read it");
         screen.keys(&["Enter"]);
         screen.shows(&format!("Outcomes waiting: {}", if kind == "2" { 1 } else { 2 }));
@@ -243,52 +241,6 @@ fn next_terminal_knows_the_enrolment() {
     assert_eq!(log(&ward).matches("\"event\":\"arm\"").count(), 1);
 }
 
-/// The first line of a log as an earlier version wrote it: without the trial's id.
-fn old_log(ward: &Ward) {
-    let trial = TrialFile::example().unwrap();
-    let (mut log, _) = Log::open(&ward.file("ward.jsonl"), "nurse").unwrap();
-    let (title, plan) = (trial.title.clone(), trial.plan.to_string());
-    log.append(Event::Opened { title, plan, trial: None, file: None }).unwrap();
-}
-
-/// A log without an id is tied to the device after a typed yes, and after nothing else.
-#[test]
-fn old_log_is_tied_by_a_typed_yes() {
-    let ward = Ward::new();
-    let _device = ward.device();
-    ward.provision(&[]);
-    old_log(&ward);
-    let port = ward.port();
-    let words = ["terminal", "--port", &port, "--log", "ward.jsonl"];
-    for answer in ["no", "y", ""] {
-        let screen = Screen::run(&ward, &words, &[]);
-        screen.shows("Is this the log of this device?");
-        screen.shows("Type yes to go on:");
-        screen.keys(&["-l", answer]);
-        screen.keys(&["Enter"]);
-        screen.shows("was begun by an earlier version");
-        screen.keys(&["q"]);
-        screen.shows("left with 0");
-        assert_eq!(log(&ward).lines().count(), 1, "{answer:?} ties nothing");
-    }
-    let screen = Screen::run(&ward, &words, &[]);
-    screen.shows("Type yes to go on:");
-    screen.keys(&["-l", "yes"]);
-    screen.keys(&["Enter"]);
-    screen.shows("Patients 0 of 4000");
-    screen.enrol("P-1");
-    screen.keys(&["Enter"]);
-    screen.shows("Enter when you have read it");
-    screen.keys(&["Enter", "q"]);
-    screen.shows("left with 0");
-    let tied = log(&ward);
-    assert!(tied.lines().nth(1).unwrap().contains("\"event\":\"tied\""), "{tied}");
-    drop(screen);
-    let screen = Screen::run(&ward, &words, &[]);
-    let next = screen.shows("> P-1");
-    assert!(!next.contains("earlier version"), "asked once: {next}");
-}
-
 /// The program alone offers the example and goes on where it stopped.
 #[test]
 fn program_alone_goes_on() {
@@ -301,7 +253,7 @@ fn program_alone_goes_on() {
     screen.keys(&["Enter"]);
     screen.shows("connected: virtual device");
     screen.enrol("P-1");
-    screen.keys(&["Enter"]);
+    screen.keys(&["e"]);
     screen.shows("Enter when you have read it");
     screen.keys(&["Enter", "q"]);
     screen.shows("left with 0");
@@ -333,7 +285,7 @@ fn screen_and_page_share_the_news() {
     // The other view's enrolment leaves this one's form alone.
     assert_eq!(visitor.order(2, &enrol("WEB-3"))["patient"]["number"], 2);
     screen.shows("Enrol patient SCREEN-2");
-    screen.keys(&["Enter"]);
+    screen.keys(&["e"]);
     screen.shows("Enter when you have read it");
     visitor.wait(|state| state["waiting"].as_array().is_some_and(|all| all.len() == 3));
     let operator = serde_json::json!({ "order": "operator", "name": "AB" });
@@ -353,4 +305,33 @@ fn screen_and_page_share_the_news() {
         ward.run(&["list", "--csv", "--log", "ward.jsonl"]).out
     );
     assert_eq!(std::fs::metadata(saved).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+/// Two times Enter, as by a slip of the finger, choose an outcome and do not record it; an outcome
+/// before its time is asked about with a key of its own.
+#[test]
+fn a_double_enter_records_nothing() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    let (question, labels) =
+        ("question = \"Walks unaided on day 14?\"", "labels = [\"no\", \"yes\"]");
+    let due = format!("{question}\ndue = \"29 days\"");
+    ward.provision(&[("scale = 1 ", "scale = 100 "), (labels, "#"), (question, &due)]);
+    ward.good(&["assign", "P-1", "65 or over, home", "--log", "ward.jsonl"]);
+    let port = ward.port();
+    let screen = Screen::run(&ward, &["terminal", "--port", &port, "--log", "ward.jsonl"], &[]);
+    screen.shows("> P-1");
+    screen.keys(&["o"]);
+    screen.shows("0 to 100:");
+    screen.keys(&["7", "Enter", "Enter", "Enter"]);
+    let asked = screen.shows("R: record 7");
+    assert!(asked.contains("65 or over, home") && asked.contains("outcome due"), "{asked}");
+    screen.shows("Enter does not confirm this");
+    screen.keys(&["r", "r", "Enter"]);
+    screen.shows("A: record 7 anyway");
+    screen.shows("It is early: the outcome is due");
+    assert_eq!(log(&ward).matches("\"event\":\"outcome\"").count(), 0);
+    screen.keys(&["a"]);
+    screen.shows("Recorded for patient P-1, number 1.");
+    assert_eq!(log(&ward).matches("\"event\":\"outcome\"").count(), 1);
 }

@@ -1,5 +1,6 @@
 //! Tests of the program `equipoise` as people and scripts run it.
 
+mod accounts;
 mod audit;
 mod blinded_ward;
 #[cfg(feature = "terminal-tests")]
@@ -7,6 +8,7 @@ mod board_demo;
 #[cfg(feature = "browser-tests")]
 mod browser;
 mod cli;
+mod code_break;
 mod common;
 mod coordinator;
 mod documentation;
@@ -21,6 +23,9 @@ mod python_client;
 mod safety;
 mod sample;
 mod simulate;
+mod staff;
+#[cfg(feature = "terminal-tests")]
+mod staff_screen;
 mod virtual_device;
 mod virtual_flash;
 mod web;

@@ -17,7 +17,8 @@ fn three_plans_get_dont_with_the_reason() {
         "--patients=300 --effect=0.15 --baseline=0.35 --features=4 --epsilon=1 --alpha=1/4",
         "--patients=4000 --baseline=0.03 --effect=-0.015 --features=4 --epsilon=1 --alpha=1/4",
     ] {
-        let words: Vec<&str> = ["plan", &to].into_iter().chain(plan.split(' ')).collect();
+        let words = ["plan", "--design=interim", &to].into_iter().chain(plan.split(' '));
+        let words: Vec<&str> = words.collect();
         let (code, text, error) = equipoise(&words);
         println!("{error}");
         assert_eq!((code, text.as_str()), (Some(1), ""), "{plan}\n{error}");
@@ -41,7 +42,13 @@ fn waiting_patients_must_fit_the_board() {
     for board in ["--board=pico2", "--board=v2"] {
         let (code, text, error) = plan(&["--follow-up=30 days", "--per-day=10", board]);
         assert!(code == Some(0) && text.contains("--delay 300"), "{text}{error}");
+        // The bedside knows when outcomes are due, and the reader how long it all takes.
+        assert!(text.contains("due = \"30 days\""), "{text}");
+        let long = "about 14.1 months (430 days): 400 days of enrolment at 10 patients a day";
+        assert!(text.contains(long), "{text}");
     }
+    let (code, _, error) = equipoise(&["plan", "--patients=1584286", "--baseline=0.3"]);
+    assert!(code == Some(2) && error.contains("1584286 is not in 2..=1048576"), "{error}");
     let (code, _, error) = plan(&["--delay", "5000", "--board", "v2"]);
     assert!(code == Some(1) && error.contains("no board has"), "{error}");
     // A negative effect is read with and without its 0.
@@ -62,14 +69,17 @@ fn what_is_missing_is_found() {
     for words in ["interim", "uniform", "fixed, no privacy", "patients for a power of 80.0 %"] {
         assert!(text.contains(words), "{words}\n{text}");
     }
-    assert!(text.contains("Adaptation pays") || text.contains("USE A FIXED TRIAL"), "{text}");
+    assert!(text.contains("Adaptation pays") || text.contains("A FIXED TRIAL"), "{text}");
     let common = "plan --baseline 0.35 --features 2 --patients 3000";
     for (more, words) in [
-        ("--power 0.8 --epsilon 1", "an effect of 0.1"),
+        ("--power 0.8 --epsilon 1", "an effect of 0.0"),
         ("--power 0.8 --effect 0.2", "epsilon "),
         ("--better 0.7 --effect 0.3 --epsilon 1", "alpha "),
         ("--regret 200 --effect 0.3 --epsilon 1", "alpha "),
-        ("--effect 0.3 --epsilon 1 --alpha 1/4", "3000 patients, epsilon 1, alpha 1/4"),
+        (
+            "--effect 0.3 --epsilon 1 --alpha 1/4 --design interim",
+            "3000 patients, epsilon 1, alpha 1/4",
+        ),
     ] {
         let (code, text, error) =
             equipoise(&common.split(' ').chain(more.split(' ')).collect::<Vec<_>>());
@@ -160,8 +170,7 @@ fn dossier_is_one_page() {
     let dir = tempfile::tempdir().unwrap();
     let page = dir.path().join("dossier.html");
     let to = format!("--dossier={}", page.to_str().unwrap());
-    let plan =
-        "plan --patients 400 --features 2 --baseline 0.45 --effect 0.4 --epsilon 1 --alpha 1/4";
+    let plan = "plan --patients 400 --features 2 --baseline 0.45 --effect 0.4 --epsilon 1 --alpha 1/4 --design interim";
     let title = "--title=A <trial> & more";
     let args: Vec<&str> = plan.split(' ').chain([to.as_str(), title]).collect();
     let (code, text, error) = equipoise(&args);
@@ -174,6 +183,8 @@ fn dossier_is_one_page() {
         assert!(!html.contains(absent), "{absent}");
     }
     for section in [
+        "<h2>Summary</h2>",
+        "mean over kinds of patient, weighted by their (noisy) numbers of outcomes",
         "1. The design in plain words",
         "2. The plan and its assumptions",
         "3. Operating characteristics",
@@ -230,4 +241,32 @@ fn plan_takes_its_boundary_into_account() {
         let why = "boundary=pocock allowed with interim or uniform and reports=1..=8";
         assert!(code == Some(2) && error.contains(why), "{error}");
     }
+}
+
+/// Where adaptation does not pay, the file is that of the `uniform` trial, and the adaptive one is
+/// written with `--design interim` alone; each names the command of the other.
+#[test]
+fn the_fixed_trial_is_written_where_it_is_better() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |name: &str, more: &[&str]| {
+        let out = dir.path().join(name);
+        let wanted =
+            "plan --effect 0.25 --baseline 0.35 --power 0.8 --epsilon 1/5 --alpha 1/4 --out";
+        let words: Vec<&str> = wanted.split(' ').chain([out.to_str().unwrap()]).collect();
+        let (code, text, error) = equipoise(&[&words[..], more].concat());
+        assert_eq!(code, Some(0), "{error}");
+        let trial = equipoise_ward::records::trial_file::TrialFile::read(&out).unwrap();
+        (text, trial.plan)
+    };
+    let (text, plan) = run("fixed.toml", &[]);
+    assert_eq!(plan.design().name(), "uniform");
+    assert!(text.starts_with("uniform: ") && text.contains("\nA FIXED TRIAL: "), "{text}");
+    assert!(text.contains("\nThe interim trial instead:\nequipoise plan --effect 0.25"), "{text}");
+    assert!(text.contains(" --design interim\n"), "{text}");
+    let (text, adaptive) = run("adaptive.toml", &["--design", "interim"]);
+    assert_eq!(adaptive.design().name(), "interim");
+    assert!(adaptive.patients() > plan.patients(), "{adaptive} {plan}");
+    assert!(text.contains("as asked for, where a fixed one is better"), "{text}");
+    assert!(text.contains("\nThe uniform trial instead:\n"), "{text}");
+    assert!(text.contains(" --design uniform\n") && !text.contains("interim --design"), "{text}");
 }

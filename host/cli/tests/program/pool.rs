@@ -3,6 +3,7 @@
 use crate::common::ward;
 use crate::common::ward::PROGRAM;
 
+use serde_json::Value;
 use std::process::Command;
 
 use ward::{Ward, json};
@@ -12,6 +13,7 @@ fn site(ward: &Ward, out: &str, seed: u64) {
     let _device = ward.device();
     ward.provision(&[
         ("patients = 4000", "patients = 40"),
+        ("epsilon = 1 ", "epsilon = 20 "),
         ("[outcome]", "[boundary]\nkind = \"pocock\"\neffect = 0.3\n\n[outcome]"),
     ]);
     for number in 1..=40u64 {
@@ -99,6 +101,16 @@ fn reports_of_two_devices_are_pooled() {
     };
     refused(&[&north, &north], "a patient must not count twice");
     refused(&[&north, &south, "--key-file", &key1], "south: the MAC is wrong");
+    // A row without a standard error would have all the weight: it is named and left out.
+    let mut exact = read(&south);
+    exact["rows"][0]["standard_error"] = 0.0.into();
+    let silent = text(&two.file("exact.json"));
+    std::fs::write(&silent, exact.to_string()).unwrap();
+    let (code, pooled, error) = pool(&[&north, &silent, "--json", "-"]);
+    assert!(code == Some(0) && error.contains("Left out") && error.contains("(exact"), "{error}");
+    let first = &json(&pooled)["effects"][0];
+    assert_eq!(first["left_out"][0], "exact", "{pooled}");
+    assert_eq!((&first["tau2"], &first["random"]), (&Value::Null, &Value::Null), "{pooled}");
     let mut changed = read(&south);
     changed["rows"][0]["estimate"] = 0.123_456.into();
     std::fs::write(&south, changed.to_string()).unwrap();

@@ -107,7 +107,8 @@ fn bad_values_are_named() {
         ("--features 65", "65 is not in 1..=64"),
         (
             "--design best",
-            "design=best allowed conse dp-conse interim uniform fixed ucb1 thompson etc[:SHARE]",
+            "design=best allowed conse dp-conse interim uniform fixed ucb1 thompson thompson-aipw \
+             etc[:SHARE]",
         ),
         ("--runs 0", "0 is not in 1..=1000000"),
         ("--runs many", "'many' for '--runs"),
@@ -119,6 +120,8 @@ fn bad_values_are_named() {
         ("--shard 0/3", "shard=0/3 allowed I/K with 1 <= I <= K <= runs"),
         ("--shard 1/2000", "shard=1/2000 allowed I/K with 1 <= I <= K <= runs"),
         ("--delay 9..3", "delay=9..3 allowed D or A..B patients, 0..=16000, A at most B"),
+        ("--sd 0.3", "sd=0.3 allowed with a scale above 1"),
+        ("--sd wide", "sd=wide allowed a number"),
         ("--lost 2", "lost=2 allowed P or P0,P1, each 0..=1"),
         ("--threads x", "'x' for '--threads"),
         ("--arrivals nothing", "arrivals=nothing allowed uniform"),
@@ -145,6 +148,7 @@ fn files_are_never_overwritten_silently() {
     for (words, option, name) in [
         ([&["simulate"], &small[..]].concat(), "--json", "s.json"),
         ([&["simulate"], &small[..]].concat(), "--csv", "s.csv"),
+        ([&["simulate"], &small[..]].concat(), "--runs-csv", "r.csv"),
         (vec!["merge", &part], "--json", "m.json"),
         (vec!["merge", &part], "--csv", "m.csv"),
         ([&["pareto"], &small[..]].concat(), "--out", "p.svg"),
@@ -186,6 +190,44 @@ fn csv_has_its_columns_and_a_line_a_design() {
     assert!(lines[1][23].is_empty(), "{out}");
 }
 
+/// Lines of `--csv` can be told apart when they are put together: by the rates, every key of the
+/// plan, the boundary that the design uses, and the assumed deviations.
+#[test]
+fn csv_lines_say_what_they_are() {
+    let command = "simulate --design uniform,fixed --features 2 --patients 400 --runs 3 --scale 10 \
+                   --sd 0.25 --reports 2 --boundary pocock --baseline 0.3,0.4 --effect 0.1 \
+                   --epsilon 1/2 --csv -";
+    let (code, out, error) = equipoise(&command.split_ascii_whitespace().collect::<Vec<_>>());
+    assert_eq!(code, Some(0), "{error}");
+    let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split(',').collect()).collect();
+    let of = |row: usize, name: &str| {
+        let column = lines[0].iter().position(|column| *column == name);
+        lines[row][column.unwrap_or_else(|| panic!("{name}: {out}"))]
+    };
+    for (name, value) in [
+        ("features", "2"),
+        ("patients", "400"),
+        ("scale", "10"),
+        ("alpha", "0.25"),
+        ("epsilon", "0.5"),
+        ("beta", "0.05"),
+        ("reports", "2"),
+        ("close", "custodian"),
+        ("kits", "0"),
+        ("p0", "0.3 0.4"),
+        ("p1", "0.4 0.5"),
+        ("sd0", "0.25"),
+        ("sd1", "0.25"),
+    ] {
+        assert_eq!((of(1, name), of(2, name)), (value, value), "{name}");
+    }
+    assert_eq!((of(1, "boundary"), of(2, "boundary")), ("pocock", "none"));
+    assert_eq!((of(1, "planned_effect"), of(2, "planned_effect")), ("0.1", ""));
+    assert!(!of(1, "futile").is_empty() && of(2, "futile").is_empty());
+    let heading: std::collections::BTreeSet<&str> = lines[0].iter().copied().collect();
+    assert_eq!(heading.len(), lines[0].len(), "a name twice: {out}");
+}
+
 /// `plan` writes the trial file that `provision` takes, with the least epsilon that is enough.
 #[test]
 fn plan_finds_the_least_epsilon() {
@@ -214,7 +256,9 @@ fn plan_finds_the_least_epsilon() {
     std::fs::remove_file(&out).unwrap();
     let (code, _, error) = plan(&["--width=0.01", &to]);
     assert!(code == Some(1) && error.contains("out of reach") && !out.exists(), "{error}");
-    let (code, text, error) = plan(&["--width=1.5", &to]);
+    let few = "plan --features=2 --patients=200 --baseline=0.3 --effect=0.4 --width=1.5";
+    let few: Vec<&str> = few.split(' ').chain(["--design=interim", &to]).collect();
+    let (code, text, error) = equipoise(&few);
     assert!(
         code == Some(1) && text.is_empty() && error.contains("don't") && !out.exists(),
         "{error}"

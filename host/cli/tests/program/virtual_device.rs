@@ -24,13 +24,13 @@ use rustix::process::{Pid, Signal, kill_process};
 const KILLS: u32 = 200;
 
 /// A running device; killed when dropped.
-struct Board {
+struct DeviceProcess {
     child: Child,
     /// Path of its line, as it printed it.
     path: String,
 }
 
-impl Board {
+impl DeviceProcess {
     fn start(flash: &Path, line: &[&str]) -> Self {
         let mut command = Command::new(PROGRAM);
         command.arg("device").arg("--flash").arg(flash).args(line);
@@ -48,7 +48,7 @@ impl Board {
     }
 }
 
-impl Drop for Board {
+impl Drop for DeviceProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -152,7 +152,7 @@ impl Notebook {
     }
 }
 
-fn connect(board: &Board) -> BufReader<UnixStream> {
+fn connect(board: &DeviceProcess) -> BufReader<UnixStream> {
     BufReader::new(UnixStream::connect(&board.path).unwrap())
 }
 
@@ -225,7 +225,7 @@ fn kills_lose_no_answer() {
     let (flash, socket) = (place.path().join("flash"), place.path().join("socket"));
     let line = ["--socket", socket.to_str().unwrap()];
     {
-        let board = Board::start(&flash, &line);
+        let board = DeviceProcess::start(&flash, &line);
         let mut line = connect(&board);
         assert_eq!(ask(&mut line, &Request::Key(KEY).to_string()).unwrap(), "OK");
         let plan = "PLAN features=4 patients=100000 epsilon=1";
@@ -236,7 +236,7 @@ fn kills_lose_no_answer() {
     let mut notebook = Notebook::default();
     let mut in_flight = 0;
     for kill in 0..KILLS {
-        let mut board = Board::start(&flash, &line);
+        let mut board = DeviceProcess::start(&flash, &line);
         let mut line = connect(&board);
         let moment = Duration::from_micros(u64::from(chance.next_u32() % 100_000));
         let work = std::thread::spawn(move || {
@@ -257,7 +257,7 @@ fn kills_lose_no_answer() {
     );
     assert!(in_flight > KILLS / 2 && notebook.assigned > KILLS, "there was no load worth the name");
 
-    let board = Board::start(&flash, &line);
+    let board = DeviceProcess::start(&flash, &line);
     let mut line = connect(&board);
     let answers = notebook.answers;
     notebook.work(&mut line, answers + 20).unwrap();
@@ -270,7 +270,7 @@ fn kills_lose_no_answer() {
 fn a_flash_serves_one_process() {
     let place = tempfile::tempdir().unwrap();
     let (flash, socket) = (place.path().join("flash"), place.path().join("socket"));
-    let _first = Board::start(&flash, &["--socket", socket.to_str().unwrap()]);
+    let _first = DeviceProcess::start(&flash, &["--socket", socket.to_str().unwrap()]);
     let second = Command::new(PROGRAM)
         .args(["device", "--stdio", "--flash"])
         .arg(&flash)
@@ -289,7 +289,7 @@ fn a_pseudo_terminal_serves_in_turn() {
     let place = tempfile::tempdir().unwrap();
     let (flash, link) = (place.path().join("flash"), place.path().join("line"));
     std::os::unix::fs::symlink("/nowhere/at/all", &link).unwrap();
-    let mut board = Board::start(&flash, &["--pty", "--link", link.to_str().unwrap()]);
+    let mut board = DeviceProcess::start(&flash, &["--pty", "--link", link.to_str().unwrap()]);
     assert_eq!(
         std::fs::read_link(&link).unwrap().to_str(),
         Some(board.path.as_str()),
@@ -313,7 +313,7 @@ fn a_socket_serves_in_turn() {
     let place = tempfile::tempdir().unwrap();
     let (flash, socket) = (place.path().join("flash"), place.path().join("socket"));
     let line = ["--socket", socket.to_str().unwrap()];
-    let mut board = Board::start(&flash, &line);
+    let mut board = DeviceProcess::start(&flash, &line);
     for _ in 0..3 {
         let mut line = connect(&board);
         assert!(ask(&mut line, "HELLO").unwrap().starts_with("HELLO equipoise"));
@@ -322,7 +322,7 @@ fn a_socket_serves_in_turn() {
     board.child.kill().unwrap();
     board.child.wait().unwrap();
     assert!(socket.exists(), "a killed device leaves its socket behind");
-    let mut board = Board::start(&flash, &line);
+    let mut board = DeviceProcess::start(&flash, &line);
     assert!(ask(&mut connect(&board), "HELLO").unwrap().starts_with("HELLO equipoise"));
     assert_eq!(board.tell(Signal::INT), Some(0));
     assert!(!socket.exists(), "one that is told to end does not");

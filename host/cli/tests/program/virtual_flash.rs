@@ -38,12 +38,12 @@ fn private_file(path: &Path, bytes: &[u8]) {
 }
 
 /// A device on a socket, its standard error kept.
-struct Board {
+struct DeviceProcess {
     child: Child,
     socket: PathBuf,
 }
 
-impl Board {
+impl DeviceProcess {
     fn start(folder: &Path, more: &[&str]) -> Self {
         let socket = folder.join("socket");
         let mut command = Command::new(PROGRAM);
@@ -81,7 +81,7 @@ impl Board {
     }
 }
 
-impl Drop for Board {
+impl Drop for DeviceProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -182,7 +182,7 @@ fn a_changed_flash_file_stops_answers() {
 /// After this change of its flash file a device gives no answer but this reason, and ends.
 fn stops(reason: &str, change: impl Fn(&Path)) {
     let place = tempfile::tempdir().unwrap();
-    let mut board = Board::start(place.path(), &[]);
+    let mut board = DeviceProcess::start(place.path(), &[]);
     let mut line = board.connect();
     assert!(ask(&mut line, "HELLO").starts_with("HELLO equipoise"));
     change(&place.path().join("flash"));
@@ -233,7 +233,7 @@ fn a_plan_too_large_for_the_flash_is_refused() {
     const NEEDED: u32 = 50;
     for pages in (20..=26).chain([NEEDED - 1, NEEDED]) {
         let place = tempfile::tempdir().unwrap();
-        let board = Board::start(place.path(), &["--pages", &pages.to_string()]);
+        let board = DeviceProcess::start(place.path(), &["--pages", &pages.to_string()]);
         let mut line = board.connect();
         assert_eq!(ask(&mut line, &Request::Key(KEY).to_string()), "OK");
         let planned =
@@ -277,7 +277,7 @@ fn too_many_pages_are_a_usage_error() {
 #[test]
 fn socket_is_private_and_removed_by_owner() {
     let place = tempfile::tempdir().unwrap();
-    let board = Board::start(place.path(), &[]);
+    let board = DeviceProcess::start(place.path(), &[]);
     let socket = board.socket.clone();
     let found = fs::symlink_metadata(&socket).unwrap();
     assert!(found.file_type().is_socket());
@@ -306,7 +306,7 @@ fn socket_is_private_and_removed_by_owner() {
 #[test]
 fn a_silent_terminal_makes_way() {
     let place = tempfile::tempdir().unwrap();
-    let board = Board::start(place.path(), &[]);
+    let board = DeviceProcess::start(place.path(), &[]);
     let mut silent = board.connect();
     silent.get_mut().write_all(b"HEL").unwrap();
     let mut other = board.connect();
@@ -319,7 +319,7 @@ fn a_silent_terminal_makes_way() {
 fn guessing_tags_takes_20_ms_each() {
     const GUESSES: u32 = 40;
     let place = tempfile::tempdir().unwrap();
-    let board = Board::start(place.path(), &[]);
+    let board = DeviceProcess::start(place.path(), &[]);
     let mut line = board.connect();
     assert_eq!(ask(&mut line, &Request::Key(KEY).to_string()), "OK");
     let planned =

@@ -6,6 +6,7 @@ mod disk;
 use xtask::http;
 mod once;
 mod open;
+mod seats;
 use crate::common::page;
 use crate::common::ward;
 
@@ -209,7 +210,7 @@ fn a_blinded_page_learns_no_arm() {
         let enrolled = visitor.order(2 * number, &enrol(&format!("P-{number}")));
         let first = enrolled["patient"]["arm"].clone();
         assert!(first["name"].as_str().is_some_and(|name| name.starts_with("K-")), "{enrolled}");
-        let replace = json!({ "order": "replace", "patient": number });
+        let replace = json!({ "order": "replace", "patient": number, "reason": "damaged" });
         let other = visitor.order(2 * number + 1, &replace);
         assert_eq!((&first["sign"], &other["patient"]["arm"]["sign"]), (&2.into(), &2.into()));
         assert_ne!(other["patient"]["arm"]["name"], first["name"]);

@@ -89,10 +89,16 @@ impl Bedside {
             return Ok(pending.code.clone());
         }
         self.unused(code)?;
-        self.trial.code.check(code).map_err(Failure::Usage)
+        let code = self.trial.code.check(code).map_err(Failure::Usage)?;
+        if !self.trial.eligibility.is_empty() && !self.register.is_eligible(&code) {
+            return Err(Failure::Usage(format!(
+                "patient {code}: the questions about eligibility have not been answered; nothing was sent"
+            )));
+        }
+        Ok(code)
     }
 
-    fn unused(&self, code: &str) -> Result<(), Failure> {
+    pub(super) fn unused(&self, code: &str) -> Result<(), Failure> {
         match self.register.same_code(code) {
             Some((known, number)) => Err(Failure::Refused(format!(
                 "patient {known} is already enrolled, as number {number}"
@@ -138,10 +144,14 @@ impl Bedside {
             if let Some(why) = no_room(&status) {
                 return Err(Failure::Refused(why));
             }
+            if let Some(gap) = self.gap(&status) {
+                return Err(Failure::Refused(format!("{gap} (a script: --records-elsewhere)")));
+            }
             let tag = getrandom::u32()
                 .map_err(|error| Failure::Usage(format!("no randomness: {error}")))?;
-            let pending =
-                Pending { code: code.to_owned(), number: status.assigned + 1, feature, tag };
+            let (code_asked, number) = (code.to_owned(), status.assigned + 1);
+            let operator = self.log.operator().to_owned();
+            let pending = Pending { code: code_asked, number, feature, tag, operator };
             self.note(Event::Enrol {
                 code: code.to_owned(),
                 patient: pending.number,

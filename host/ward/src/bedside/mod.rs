@@ -9,14 +9,19 @@
 //! already and nothing changed. Without an answer nothing is logged and the patient stays on the
 //! list; sending the outcome again is safe.
 
+pub mod ask_pin;
+pub mod doubt;
+mod elsewhere;
 mod enrolment;
 pub mod orders;
 pub mod page;
 mod replacement;
 pub mod screen;
+pub mod seats;
+pub mod sign;
 pub mod worker;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, in_words};
 use crate::line::client::{AskError, Client};
@@ -34,15 +39,34 @@ pub const MAX_OPERATOR: usize = 40;
 /// Longest note.
 pub const MAX_NOTE: usize = 200;
 
-/// An outcome or a loss that was recorded.
+/// An outcome that was recorded, or declared lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
     /// The patient's number.
     pub number: u32,
     /// The patient's code, if this log has it.
     pub code: Option<String>,
+    /// Whether the outcome was declared lost.
+    pub lost: bool,
     /// Whether the trial closed with it, because it was the last one.
     pub closed: bool,
+}
+
+impl Recorded {
+    /// A sentence about it, with its last word if the trial closed.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let code = self.code.as_ref().map_or(String::new(), |code| format!("{code}, "));
+        let number = self.number;
+        let what = if self.lost {
+            format!("Declared lost: the outcome of patient {code}number {number}.")
+        } else {
+            format!("Recorded for patient {code}number {number}.")
+        };
+        let closed =
+            if self.closed { " That was the last outcome: the trial is closed." } else { "" };
+        what + closed
+    }
 }
 
 /// A device, a log and a trial's names.
@@ -51,6 +75,8 @@ pub struct Bedside {
     log: Log,
     register: Register,
     trial: TrialFile,
+    /// The staff file, where there is one.
+    staff: Option<PathBuf>,
 }
 
 impl Bedside {
@@ -67,7 +93,7 @@ impl Bedside {
         let (log, entries) = Log::open(log, operator)?;
         let register = Register::read(&entries);
         same_trial(&register, &trial, log.path())?;
-        Ok(Self { client, log, register, trial })
+        Ok(Self { client, log, register, trial, staff: None })
     }
 
     /// Who is enrolled, who waits.
@@ -107,33 +133,36 @@ impl Bedside {
     ///
     /// # Errors
     /// A patient this log does not know, a text that is not allowed, or the disk refused.
-    pub fn write_note(&mut self, number: u32, kind: NoteKind, text: &str) -> Result<(), Failure> {
+    pub fn write_note(
+        &mut self,
+        number: u32,
+        kind: NoteKind,
+        text: &str,
+        should_be: Option<u8>,
+    ) -> Result<(), Failure> {
         check_note(text).map_err(Failure::Usage)?;
+        let should_be = right_kind(&self.trial, kind, should_be)?;
         let Some(code) = self.register.code(number).map(str::to_owned) else {
             return Err(Failure::Refused(format!(
                 "the log has no patient number {number}; nothing was written"
             )));
         };
         let text = text.trim().to_owned();
-        self.note(Event::Note { code, patient: number, kind, text }).map(drop)
+        self.note(Event::Note { code, patient: number, kind, text, should_be }).map(drop)
     }
 
     /// A patient of this log by code, or by `#` and the number.
     ///
     /// # Errors
-    /// The log does not know the code, or several that look like it.
+    /// The log does not know the code.
     pub fn find(&self, code: &str) -> Result<Patient, Failure> {
         let number = match code.trim().strip_prefix('#') {
             Some(digits) => digits.parse().ok(),
             None => self.register.number(code),
         };
         let patient = number.and_then(|number| self.register.patient(number)).cloned();
-        patient.ok_or_else(|| {
-            let several = self.register.several(code).filter(|_| number.is_none());
-            Failure::Refused(
-                several.unwrap_or_else(|| format!("this log has no arm of a patient {code:?}")),
-            )
-        })
+        patient
+            .ok_or_else(|| Failure::Refused(format!("this log has no arm of a patient {code:?}")))
     }
 
     /// Another person works at the terminal from here on.
@@ -152,31 +181,21 @@ impl Bedside {
     /// begins here.
     ///
     /// # Errors
-    /// No device, no trial, another one, or a log of an earlier version that is not tied to a
-    /// device yet.
+    /// No device, no trial, or another one.
     pub fn status(&mut self) -> Result<Status, Failure> {
         let status = self.client.status().map_err(failure)?;
         tie::same_file(&self.trial, &status)?;
         match self.register.opened().map(|opened| opened.trial.clone()) {
             None => {
                 let (title, plan) = (self.trial.title.clone(), self.trial.plan.to_string());
-                let (trial, file) =
-                    (Some(status.name.id.to_string()), Some(status.name.file.to_string()));
+                let (trial, file) = (status.name.id.to_string(), status.name.file.to_string());
                 self.note(Event::Opened { title, plan, trial, file })?;
             }
-            Some(Some(id)) if id == status.name.id.to_string() => {}
-            Some(Some(id)) => {
+            Some(id) if id == status.name.id.to_string() => {}
+            Some(id) => {
                 return Err(Failure::Usage(format!(
                     "the log {} is of trial {id}, the device holds trial {}: nothing was sent; name the log of this \
                      device with --log",
-                    self.log.path().display(),
-                    status.name.id
-                )));
-            }
-            Some(None) => {
-                return Err(Failure::Usage(format!(
-                    "the log {} was begun by an earlier version and does not say which device it is of: nothing was \
-                     sent; if it is the log of trial {}, say so with --tie-log",
                     self.log.path().display(),
                     status.name.id
                 )));
@@ -191,41 +210,6 @@ impl Bedside {
             )));
         }
         Ok(status)
-    }
-
-    /// Whether the log was begun by an earlier version and is not tied to a device yet.
-    #[must_use]
-    pub fn is_untied(&self) -> bool {
-        self.register.opened().is_some_and(|opened| opened.trial.is_none())
-    }
-
-    /// Question to a person before an old log is tied to the device.
-    ///
-    /// # Errors
-    /// No device, or another trial.
-    pub fn tie_question(&mut self) -> Result<String, Failure> {
-        let status = self.client.status().map_err(failure)?;
-        tie::same_file(&self.trial, &status)?;
-        Ok(format!(
-            "The log {} was begun by an earlier version and does not say which device it is of.\n\
-             Its last patient is number {}; the device holds trial {} with {} patients.\n\
-             Is this the log of this device? A wrong answer would put outcomes on other patients.",
-            self.log.path().display(),
-            self.register.last_number(),
-            status.name.id,
-            status.assigned
-        ))
-    }
-
-    /// Writes into an old log that it is of the trial on the device.
-    ///
-    /// # Errors
-    /// No device, or another trial.
-    pub fn tie(&mut self) -> Result<(), Failure> {
-        let status = self.client.status().map_err(failure)?;
-        tie::same_file(&self.trial, &status)?;
-        let (trial, file) = (status.name.id.to_string(), status.name.file.to_string());
-        self.note(Event::Tied { trial, file }).map(drop)
     }
 
     /// Records an outcome. Its value goes to the device and nowhere else.
@@ -251,9 +235,10 @@ impl Bedside {
     fn record(&mut self, number: u32, request: &Request) -> Result<Recorded, Failure> {
         let known = self.register.code(number).map(str::to_owned);
         let who = known.as_ref().map_or_else(|| format!("number {number}"), Clone::clone);
-        if let Some(time) = self.register.resolved(number) {
+        if let Some(resolved) = self.register.resolved(number) {
+            let before = resolved.in_words(str::to_owned);
             return Err(Failure::Refused(format!(
-                "patient {who}: already recorded at {time}; nothing changed"
+                "patient {who}: already {before}; nothing changed"
             )));
         }
         self.log.ready().map_err(|error| not_sent(&who, &error))?;
@@ -289,13 +274,35 @@ impl Bedside {
             ))
         })?;
         let closed = after.is_ok_and(|after| after.phase == Phase::Closed);
-        Ok(Recorded { number, code: known, closed })
+        let lost = matches!(request, Request::Lost { .. });
+        Ok(Recorded { number, code: known, lost, closed })
     }
 }
 
 /// The log cannot be written, so the device was not asked for anything about this patient.
 fn not_sent(who: &str, error: &LogError) -> Failure {
     Failure::Usage(format!("patient {who}: nothing was sent to the device: {error}"))
+}
+
+/// The name of the kind of patient that would have been right, for a note about a wrong one.
+///
+/// # Errors
+/// A note about a wrong kind without the right one, or another note with one.
+pub fn right_kind(
+    trial: &TrialFile,
+    kind: NoteKind,
+    should_be: Option<u8>,
+) -> Result<Option<String>, Failure> {
+    match (kind, should_be) {
+        (NoteKind::WrongKind, None) => Err(Failure::Usage(
+            "a note about a wrong kind of patient names the right one (--should-be)".to_owned(),
+        )),
+        (NoteKind::WrongKind, Some(feature)) => Ok(Some(trial.feature_name(feature))),
+        (_, None) => Ok(None),
+        (_, Some(_)) => Err(Failure::Usage(
+            "only a note about a wrong kind of patient names the right one".to_owned(),
+        )),
+    }
 }
 
 /// Checks the text of a note.

@@ -4,9 +4,14 @@
 //! answers with [`News`]: for everybody, or for one ticket.
 
 use crate::bedside::Recorded;
+use crate::bedside::seats::{Seat, Signed};
 use crate::line::client::Report;
+use crate::records::eligibility::Answer;
 use crate::records::log::NoteKind;
-use crate::records::register::{Note, Patient};
+use crate::records::pin::Pin;
+use crate::records::register::{KitGiven, Note, Patient};
+use crate::records::resolution::Resolution;
+use crate::records::trial_file::TrialFile;
 use equipoise::wire::Status;
 
 /// Who is told the answer to an order.
@@ -31,6 +36,10 @@ pub const SCREEN: Ticket = 0;
 pub struct Given {
     /// Who is told the answer.
     pub ticket: Ticket,
+    /// The seat it was given at.
+    pub seat: Seat,
+    /// The PIN of the person at the seat, if they signed.
+    pub pin: Option<Pin>,
     /// The order.
     pub order: Order,
 }
@@ -49,10 +58,12 @@ pub struct Told {
 pub struct Record {
     /// Code, number, kind, arm, time and operator.
     pub patient: Patient,
-    /// When the outcome or loss was recorded.
-    pub recorded: Option<String>,
+    /// How the wait for the outcome ended.
+    pub resolved: Option<Resolution>,
     /// The notes, in order.
     pub notes: Vec<Note>,
+    /// The kits of a blinded trial, in order.
+    pub kits: Vec<KitGiven>,
 }
 
 /// Order of a person at a view.
@@ -64,13 +75,35 @@ pub enum Order {
         code: String,
         /// Kind of patient.
         feature: u8,
+        /// Answers about eligibility and consent; none if the log has them already.
+        answers: Vec<Answer>,
     },
+    /// Answers of which one excludes a patient.
+    NotEligible {
+        /// In the order of the questions, up to the one that excludes.
+        answers: Vec<Answer>,
+    },
+    /// A person begins to work at the seat.
+    SignIn {
+        /// Short id.
+        id: String,
+        /// Their PIN.
+        pin: Pin,
+    },
+    /// The person at the seat leaves it.
+    SignOut,
+    /// The person at the seat is still there.
+    Here,
+    /// Whether the PIN that came with it is that of the person at the seat.
+    CheckPin,
     /// An outcome.
     Outcome {
         /// The patient's number.
         number: u32,
         /// The outcome.
         y: u16,
+        /// Whether a person confirmed it in spite of a doubt.
+        anyway: bool,
     },
     /// No outcome, ever.
     Lost {
@@ -81,6 +114,8 @@ pub enum Order {
     Replace {
         /// The patient's number.
         number: u32,
+        /// Why the kit cannot be used.
+        reason: String,
     },
     /// A note on a patient.
     Note {
@@ -90,6 +125,13 @@ pub enum Order {
         kind: NoteKind,
         /// Text of the note.
         text: String,
+        /// The kind of patient that would have been right, for a note about a wrong one.
+        should_be: Option<u8>,
+    },
+    /// The records of patients that this log does not know are elsewhere.
+    Elsewhere {
+        /// The gap in words, as the person has read it.
+        gap: String,
     },
     /// The arm of a patient who was enrolled before.
     Find {
@@ -125,9 +167,11 @@ pub enum News {
     Progress(Status),
     /// Everybody whose outcome is waited for.
     Waiting(Vec<Patient>),
+    /// The records that this log does not have, in words; none if it has all.
+    Gap(Option<String>),
     /// A patient has an arm, or a kit.
     Enrolled(Patient),
-    /// An outcome or a loss was recorded.
+    /// An outcome was recorded, or declared lost.
     Recorded(Recorded),
     /// A patient who was enrolled before.
     Found(Record),
@@ -135,8 +179,18 @@ pub enum News {
     Noted(String),
     /// Who works at the terminal.
     Operator(String),
+    /// An outcome was not sent, because there is a doubt about it; a person may confirm it.
+    Doubt(String),
     /// An order was not carried out; why.
     Failed(String),
+    /// An order was not carried out because of the PIN; why.
+    WrongPin(String),
+    /// Who is signed in where; none if there is no staff file.
+    Seats(Option<Signed>),
+    /// The person at the seat signed in or out, is still there, or typed the right PIN.
+    Seated,
+    /// A patient is not eligible; why.
+    Excluded(String),
     /// The report of the device, with the facts at that time.
     Report(Box<(Report, Status)>),
     /// The list of all enrolments, as CSV.
@@ -156,4 +210,17 @@ pub enum News {
     },
     /// A browser opened the page; the next one needs this address. For the screen alone.
     Entered(String),
+}
+
+/// The sentence that says what a patient was given: a number, or a kit in place of another.
+#[must_use]
+pub fn given(trial: &TrialFile, patient: &Patient) -> String {
+    let Patient { code, number, .. } = patient;
+    trial.replaced_name(&patient.given).map_or_else(
+        || format!("Patient {code} is number {number}."),
+        |old| {
+            let new = trial.given_name(&patient.given);
+            format!("Patient {code} has kit {new} instead of {old}.")
+        },
+    )
 }

@@ -8,7 +8,9 @@ use super::{Bedside, failure, not_sent};
 use crate::failure::Failure;
 use crate::line::client::AskError;
 use crate::records::log::Event;
+use crate::records::pharmacy::MAX_REASON;
 use crate::records::register::Patient;
+use crate::records::text;
 
 use equipoise::wire::{Reply, Request, Word};
 
@@ -20,14 +22,15 @@ impl Bedside {
         })
     }
 
-    /// Asks for another kit of the same arm, because the patient's cannot be used.
+    /// Asks for another kit of the same arm, because the patient's cannot be used for this reason.
     ///
     /// # Errors
     /// No device (asking again gives the same kit), refused, or not known any more.
-    pub fn replace(&mut self, number: u32) -> Result<Patient, Failure> {
+    pub fn replace(&mut self, number: u32, reason: &str) -> Result<Patient, Failure> {
         if self.trial.kits.is_none() {
             return Err(Failure::Usage("the trial is not blinded: it has no kits".to_owned()));
         }
+        text::check("reason", reason, MAX_REASON).map_err(Failure::Usage)?;
         let known = self.known(number)?;
         self.log.ready().map_err(|error| not_sent(&known.code, &error))?;
         self.status()?;
@@ -41,7 +44,8 @@ impl Bedside {
             Ok(kit) => {
                 let (label, answered) =
                     (self.trial.kit_label(kit), Reply::Kit { patient, kit }.to_string());
-                self.note(Event::Replaced { code, patient, count, kit, label, answered })?;
+                let reason = reason.trim().to_owned();
+                self.note(Event::Replaced { code, patient, count, kit, label, reason, answered })?;
                 self.known(number)
             }
             Err(AskError::Refused { word: Word::Order, detail, .. }) => {

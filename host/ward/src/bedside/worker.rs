@@ -12,6 +12,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::bedside::orders::{Given, News, Order, Record, Ticket, Told};
+use crate::bedside::seats::{Author, Seats};
 use crate::bedside::{Bedside, failure};
 use crate::failure::Failure;
 use crate::own_file::write_private;
@@ -25,7 +26,8 @@ const POLL: Duration = Duration::from_secs(1);
 /// Works at the device until `tell` says that nobody listens any more.
 pub fn work(bedside: Bedside, orders: &Receiver<Given>, tell: &mut dyn FnMut(Told) -> bool) {
     let (told, unsent, asked) = (None, None, None);
-    Worker { bedside, tell, told, unsent, asked }.run(orders);
+    let seats = Seats::default();
+    Worker { bedside, tell, told, unsent, asked, seats }.run(orders);
 }
 
 struct Worker<'a> {
@@ -33,10 +35,11 @@ struct Worker<'a> {
     tell: &'a mut dyn FnMut(Told) -> bool,
     /// The trouble that was told last, so that the same one is not told again every second.
     told: Option<Told>,
-    /// An enrolment that is confirmed and logged; the device could not be asked yet.
-    unsent: Option<Given>,
+    /// An enrolment that is confirmed and logged; the device could not be asked yet. Whose it is.
+    unsent: Option<(Given, Option<Author>)>,
     /// Whose enrolment has no answer yet, and of which code.
     asked: Option<(Ticket, String)>,
+    seats: Seats,
 }
 
 impl Worker<'_> {
@@ -46,6 +49,9 @@ impl Worker<'_> {
             self.everybody(News::Wanted { code, feature });
         }
         loop {
+            self.seats.lock(&mut self.bedside);
+            let signed = self.bedside.staff().is_some().then(|| self.seats.signed());
+            self.everybody(News::Seats(signed));
             let trouble = self.keep_up();
             if let Some(fresh) = trouble.as_ref().filter(|_| trouble != self.told) {
                 (self.tell)(fresh.clone());
@@ -55,14 +61,18 @@ impl Worker<'_> {
             let waiting = self.bedside.register().waiting().cloned().collect();
             let listened = self.everybody(News::Waiting(waiting));
             let pending = self.bedside.register().pending().map(|pending| pending.code.clone());
-            let unsent = self.unsent.as_ref().and_then(|given| code_of(&given.order));
+            let unsent = self.unsent.as_ref().and_then(|(given, _)| code_of(&given.order));
             self.everybody(News::Unanswered(pending.or(unsent)));
             if !listened {
                 return;
             }
             let retry = if trouble.is_none() { self.unsent.take() } else { None };
             self.told = trouble;
-            match retry.map_or_else(|| orders.recv_timeout(POLL), Ok) {
+            if let Some((given, author)) = retry {
+                self.serve_as(given, author);
+                continue;
+            }
+            match orders.recv_timeout(POLL) {
                 Ok(given) => self.serve(given),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -75,10 +85,33 @@ impl Worker<'_> {
         (self.tell)(Told { ticket: None, news })
     }
 
-    /// Carries out an order and tells the answer.
-    fn serve(&mut self, given: Given) {
+    /// Carries out an order in the name of the person who gave it.
+    fn serve(&mut self, mut given: Given) {
+        let (ticket, bedside) = (given.ticket, &mut self.bedside);
+        let author = match self.seats.serve(bedside, &given) {
+            Some(Ok(())) => Err(News::Seated),
+            Some(Err(failure)) => Err(News::WrongPin(failure.to_string())),
+            None => self
+                .seats
+                .author(bedside, &given)
+                .map_err(|failure| News::WrongPin(failure.to_string())),
+        };
+        given.pin = None;
+        bedside.act_as_nobody();
+        match author {
+            Ok(author) => self.serve_as(given, author),
+            Err(news) => drop((self.tell)(Told { ticket: Some(ticket), news })),
+        }
+    }
+
+    /// Carries out an order in this name and tells the answer.
+    fn serve_as(&mut self, given: Given, author: Option<Author>) {
         let ticket = given.ticket;
+        if let Some(author) = &author {
+            author.begin(&mut self.bedside);
+        }
         let news = self.carry_out(&given);
+        self.bedside.act_as_nobody();
         let pending = self.bedside.register().pending().map(|pending| pending.code.clone());
         let down = matches!(news, News::Disconnected(_));
         // Its own enrolment is open: asked for, or still to be asked for.
@@ -95,7 +128,7 @@ impl Worker<'_> {
             let told = Told { ticket: None, news };
             (self.tell)(told.clone());
             self.told = Some(told);
-            self.unsent = pending.is_none().then_some(given);
+            self.unsent = pending.is_none().then_some((given, author));
         } else {
             (self.tell)(Told { ticket: Some(ticket), news });
         }
@@ -110,8 +143,10 @@ impl Worker<'_> {
         match self.bedside.status() {
             Ok(status) => {
                 let port = self.bedside.client().port().unwrap_or_default().to_owned();
+                let gap = self.bedside.gap(&status).map(|gap| gap.to_string());
                 self.everybody(News::Connected(port));
                 self.everybody(News::Progress(status));
+                self.everybody(News::Gap(gap));
             }
             // A device with another trial counts as no device.
             Err(error @ (Failure::NoDevice(_) | Failure::Usage(_))) => {
@@ -160,25 +195,51 @@ impl Worker<'_> {
     fn carry_out(&mut self, given: &Given) -> News {
         let bedside = &mut self.bedside;
         let answer = match &given.order {
-            Order::Enrol { code, feature } => {
+            Order::SignIn { .. } | Order::SignOut | Order::Here | Order::CheckPin => {
+                Ok(News::Seated)
+            }
+            Order::NotEligible { answers } => bedside.screen(None, answers).map(|excluded| {
+                let eligible =
+                    || "every answer is as required: go on with the enrolment".to_owned();
+                excluded.map_or_else(|| News::Failed(eligible()), News::Excluded)
+            }),
+            Order::Enrol { code, feature, answers } => {
                 let pending = bedside.register().pending().map(|pending| pending.code.clone());
-                let unsent = self.unsent.as_ref().and_then(|given| code_of(&given.order));
+                let unsent = self.unsent.as_ref().and_then(|(given, _)| code_of(&given.order));
                 let other = pending.or(unsent).filter(|other| !alike(other, code));
                 if let Some(other) = other {
                     return News::Failed(format!(
                         "patient {other} is being enrolled and has no answer yet: wait for it first"
                     ));
                 }
+                if !answers.is_empty() && !bedside.register().is_eligible(code) {
+                    match bedside.screen(Some(code), answers) {
+                        Ok(None) => {}
+                        Ok(Some(why)) => return News::Excluded(why),
+                        Err(failure) => return News::Failed(failure.to_string()),
+                    }
+                }
                 self.enrol(given.ticket, code, *feature).map(News::Enrolled)
             }
-            Order::Outcome { number, y } => bedside.outcome(*number, *y).map(News::Recorded),
+            Order::Outcome { number, y, anyway } => {
+                if let Some(why) = bedside.doubt(*number).filter(|_| !anyway) {
+                    return News::Doubt(why);
+                }
+                bedside.outcome(*number, *y).map(News::Recorded)
+            }
             Order::Lost { number } => bedside.lost(*number).map(News::Recorded),
-            Order::Replace { number } => bedside.replace(*number).map(News::Enrolled),
-            Order::Note { number, kind, text } => {
+            Order::Replace { number, reason } => {
+                bedside.replace(*number, reason).map(News::Enrolled)
+            }
+            Order::Elsewhere { gap } => bedside.confirm_elsewhere(gap).map(|()| News::Gap(None)),
+            Order::Note { number, kind, text, should_be } => {
                 let code = bedside.register().code(*number).unwrap_or_default().to_owned();
-                bedside.write_note(*number, *kind, text).map(|()| News::Noted(code))
+                bedside.write_note(*number, *kind, text, *should_be).map(|()| News::Noted(code))
             }
             Order::Find { code } => record(bedside, code).map(News::Found),
+            Order::Operator { .. } if bedside.staff().is_some() => {
+                Err(Failure::Refused("the trial has a staff file: sign in instead".to_owned()))
+            }
             Order::Operator { name } => bedside
                 .switch_operator(name)
                 .map(|()| News::Operator(bedside.log().operator().to_owned())),
@@ -206,7 +267,7 @@ impl Worker<'_> {
                      Enter it again when the device is back: a second copy changes nothing."
                 ))
             }
-            (Err(Failure::NoDevice(error)), Order::Replace { number }) => {
+            (Err(Failure::NoDevice(error)), Order::Replace { number, .. }) => {
                 let who = self.bedside.register().code(*number).unwrap_or_default();
                 News::Failed(format!(
                     "No answer for patient {who}: {error}. Ask for another kit again when the device \
@@ -243,9 +304,10 @@ fn code_of(order: &Order) -> Option<String> {
 fn record(bedside: &Bedside, code: &str) -> Result<Record, Failure> {
     let patient = bedside.find(code)?;
     let register = bedside.register();
-    let recorded = register.resolved(patient.number).map(str::to_owned);
+    let resolved = register.resolved(patient.number).cloned();
     let notes = register.notes(patient.number).to_vec();
-    Ok(Record { patient, recorded, notes })
+    let kits = register.kits(patient.number).to_vec();
+    Ok(Record { patient, resolved, notes, kits })
 }
 
 fn enrolments(bedside: &Bedside) -> String {

@@ -1,9 +1,9 @@
 //! Boards that this program starts by itself, each behind its serial line.
 //!
-//! [`Board::virtual_on`] is the virtual board inside this process. [`Board::qemu`] is the firmware
-//! for the micro:bit v1, emulated by QEMU with its serial port on a socket. Either can lose power
-//! at the worst moment: after it has received a request and before the terminal has the answer. On
-//! the emulated board a reset stands for the loss of power.
+//! [`StartedBoard::virtual_on`] is the virtual board inside this process. [`StartedBoard::qemu`] is
+//! the firmware for the micro:bit v1, emulated by QEMU with its serial port on a socket. Either can
+//! lose power at the worst moment: after it has received a request and before the terminal has the
+//! answer. On the emulated board a reset stands for the loss of power.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Write};
@@ -27,7 +27,7 @@ const POLL: Duration = Duration::from_millis(20);
 const FIRMWARE: &str = "target/thumbv6m-none-eabi/firmware/firmware";
 
 /// A board this program started.
-pub struct Board {
+pub struct StartedBoard {
     machine: Machine,
     cut: Arc<AtomicBool>,
 }
@@ -49,7 +49,7 @@ impl Drop for Qemu {
     }
 }
 
-impl Board {
+impl StartedBoard {
     /// The virtual board on a flash file, which is made if there is none.
     ///
     /// # Errors

@@ -1,20 +1,31 @@
 //! The files of a trial on the terminal's disk, and the values they hold.
 
+pub mod account;
 pub mod alike;
 pub mod code;
+pub mod code_break;
+pub mod consort;
 pub mod due;
+pub mod eligibility;
 pub mod factors;
 pub mod keys;
 pub mod kit_label;
 pub mod log;
+pub mod marks;
 pub mod pharmacy;
 pub mod picture;
+pub mod pin;
 pub mod place;
 pub mod plan_file;
+pub mod qr;
 pub mod register;
 pub mod report;
+pub mod resolution;
+pub mod signing;
 pub mod site;
+pub mod staff;
 pub mod table;
 pub mod text;
 pub mod tie;
 pub mod trial_file;
+pub mod words;

@@ -9,15 +9,19 @@
 //! list 1` and the trial file's digest under the custodian's key. It lies in `FILE.seal`:
 //! `equipoise kits 1 count=<kits> file=<digest> seal=<64 hex digits>`.
 //!
-//! **Unblinding** names the arm of one kit. The log has kit, reason, operator and time on the disk
-//! before the arm is shown. It does not have the arm: a log may lie on the ward.
+//! **Unblinding** names the arm of one kit ([`super::code_break`]). The log has patient, kit,
+//! reason, operator and time on the disk before the arm is shown. It does not have the arm: a log
+//! may lie on the ward.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::failure::Failure;
+use crate::records::code_break::Asked;
 use crate::records::keys::KeyFile;
 use crate::records::kit_label::KitLabel;
 use crate::records::log::{Event, Log};
+use crate::records::register::Register;
 use crate::records::text;
 use crate::records::trial_file::TrialFile;
 use equipoise::kits::all::arms;
@@ -90,23 +94,54 @@ pub fn verify(trial: &TrialFile, key: &KeyFile, text: &str, seal: &str) -> Resul
     Ok(right.count)
 }
 
-/// Unblinds one kit: logs it, then gives its arm.
+/// The arms of all patients of a log, by number, for counts of groups.
+///
+/// # Errors
+/// The trial is not blinded, or the key does not fit the kits of the log: kits of an arm are given
+/// in their order, so none can have a later place than there were kits given.
+pub fn arms_of(
+    trial: &TrialFile,
+    key: &KeyFile,
+    register: &Register,
+) -> Result<BTreeMap<u32, Arm>, Failure> {
+    labels(trial)?;
+    let kits = trial.plan.kits();
+    let key = key.kit_key(FileDigest(trial.digest()), kits);
+    let replaced = register.patients().map(|patient| u32::from(patient.given.replaced()));
+    let given = register.last_number() + replaced.sum::<u32>();
+    let mut arms = BTreeMap::new();
+    for patient in register.patients() {
+        let Some(kit) = patient.given.kit() else { continue };
+        let found = origin(&key, kits, kit).filter(|(_, place)| *place < given);
+        let (arm, _) = found.ok_or_else(|| {
+            Failure::Refused(
+                "the key does not fit the kits in the log: it is of another trial or custodian"
+                    .to_owned(),
+            )
+        })?;
+        arms.insert(patient.number, arm);
+    }
+    Ok(arms)
+}
+
+/// Unblinds one kit: logs it, then gives its arm. The key was checked
+/// ([`same_key`](super::code_break::same_key)).
 ///
 /// # Errors
 /// No such kit, the trial is not blinded, a reason that is not allowed, or the disk refused.
 pub fn reveal(
     trial: &TrialFile,
     key: &KeyFile,
-    label: &str,
+    asked: &Asked,
     reason: &str,
     log: &mut Log,
 ) -> Result<Arm, Failure> {
-    let (labels, kits) = (labels(trial)?, trial.plan.kits());
+    let (labels, kits, kit) = (labels(trial)?, trial.plan.kits(), asked.kit);
     text::check("reason", reason, MAX_REASON).map_err(Failure::Usage)?;
-    let kit = labels.kit(label).map_err(Failure::Usage)?;
     let (label, reason) = (labels.label(kit), reason.trim().to_owned());
-    let title = trial.title.clone();
-    log.append(Event::Unblinded { title, kit, label, reason })?;
+    let (title, of) = (trial.title.clone(), asked.patient.clone());
+    let (code, patient) = of.map_or((None, None), |(code, number)| (Some(code), Some(number)));
+    log.append(Event::Unblinded { title, kit, label, reason, code, patient })?;
     let found = origin(&key.kit_key(FileDigest(trial.digest()), kits), kits, kit);
     found.map(|(arm, _)| arm).ok_or_else(|| Failure::Refused(format!("there is no kit {kit}")))
 }

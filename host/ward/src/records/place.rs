@@ -4,13 +4,16 @@
 //! ```text
 //! trial.toml            the trial file last provisioned from this machine
 //! trials/<digest>.toml  every trial file provisioned from this machine
+//! trials/<digest>.key-check  check value of the key of a blinded one
+//! trials/<digest>.staff.toml  the staff of that trial
 //! logs/<title>.jsonl    a log for each trial
 //! virtual/              flash, key, trial file and log of the device that `equipoise` runs by itself
 //! ```
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
+use crate::records::staff;
 use crate::records::trial_file::TrialFile;
 use equipoise::wire::FileDigest;
 
@@ -55,6 +58,28 @@ pub fn trial_copy(digest: FileDigest) -> Result<PathBuf, Failure> {
     Ok(data()?.join("trials").join(format!("{digest}.toml")))
 }
 
+/// Where the check value of the key of a blinded trial lies that was provisioned with the trial
+/// file of this digest.
+///
+/// # Errors
+/// There is no data folder.
+pub fn key_check(digest: FileDigest) -> Result<PathBuf, Failure> {
+    Ok(data()?.join("trials").join(format!("{digest}.key-check")))
+}
+
+/// Where the staff file of a trial lies: beside the copy of its trial file on this machine, unless
+/// there is one beside the file that is named and none beside the copy.
+///
+/// # Errors
+/// There is no data folder.
+pub fn staff(digest: FileDigest, named: Option<&Path>) -> Result<PathBuf, Failure> {
+    let Some(named) = named else { return Ok(staff::beside(&trial_copy(digest)?)) };
+    let Ok(copy) = trial_copy(digest) else { return Ok(staff::beside(named)) };
+    let [kept, other] = [staff::beside(&copy), staff::beside(named)];
+    let ours = kept.exists() || (copy.exists() && !other.exists());
+    Ok(if ours { kept } else { other })
+}
+
 /// The log of a trial when none is named.
 ///
 /// # Errors
@@ -65,13 +90,13 @@ pub fn log(trial: &TrialFile) -> Result<PathBuf, Failure> {
     Ok(data()?.join("logs").join(format!("{name}.jsonl")))
 }
 
-/// Who sits at the terminal when nobody is named.
+/// Who sits at the terminal when nobody is named: the user, if the system names one.
 #[must_use]
-pub fn operator() -> String {
+pub fn operator() -> Option<String> {
     let mut names = ["USER", "LOGNAME", "USERNAME"]
         .into_iter()
         .filter_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()));
-    names.next().unwrap_or_else(|| "unknown".to_owned())
+    names.next()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A plan as the trial file that `provision` takes.
 
-use crate::records::trial_file::{TrialFile, TrialFileError};
+use crate::records::due::Due;
+use crate::records::trial_file::{TrialFile, TrialFileError, VERSION};
 use equipoise::plan::Plan;
 use equipoise_study::planner::keys::keys;
 
@@ -15,6 +16,8 @@ pub struct Words {
     pub features: Vec<String>,
     /// Question about a patient's outcome.
     pub question: String,
+    /// Time from enrolment to outcome, if it is known.
+    pub due: Option<Due>,
     /// Lines that follow the table of the plan.
     pub more: String,
 }
@@ -31,9 +34,10 @@ impl Words {
         let numbers: Vec<String> = (0..plan.features()).map(|j| format!("feature {j}")).collect();
         let features = if self.features.is_empty() { &numbers } else { &self.features };
         let labels = if plan.scale() == 1 { "labels = [\"no\", \"yes\"]\n" } else { "" };
+        let due = self.due.map_or_else(String::new, |due| format!("due = \"{due}\"\n"));
         let text = format!(
-            "title = {}\narms = [{}]\nfeatures = [{}]\n\n[plan]\ndesign = \"{}\"\n{}{}\n\
-             [outcome]\nquestion = {}\n{labels}",
+            "version = {VERSION}\ntitle = {}\narms = [{}]\nfeatures = [{}]\n\n[plan]\ndesign = \"{}\"\n{}{}\n\
+             [outcome]\nquestion = {}\n{labels}{due}",
             quoted(&self.title),
             list(&self.arms),
             list(features),
@@ -62,9 +66,11 @@ mod tests {
             arms: vec!["a".into(), "b".into()],
             features: Vec::new(),
             question: "Q?".into(),
+            due: Some("36 hours".parse().unwrap()),
             more: String::new(),
         };
         let text = words.trial_file("f", &plan).unwrap();
-        assert_eq!(TrialFile::parse("f", &text).unwrap().plan, plan);
+        let read = TrialFile::parse("f", &text).unwrap();
+        assert_eq!((read.plan, read.due), (plan, words.due));
     }
 }

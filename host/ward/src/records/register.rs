@@ -9,8 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use crate::records::account::{Account, Gap};
 use crate::records::alike::folded;
 use crate::records::log::{Entry, Event, NoteKind};
+use crate::records::marks::Marks;
+use crate::records::resolution::Resolution;
+use crate::records::signing::Attempts;
 use equipoise::terms::Arm;
 
 /// Treatment given to a patient.
@@ -71,6 +75,21 @@ pub struct Patient {
     pub since: Timestamp,
     /// Who enrolled the patient.
     pub operator: String,
+    /// Marks of notes.
+    pub marks: Marks,
+}
+
+/// A kit that was given to a patient.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KitGiven {
+    /// Number of the kit.
+    pub kit: u32,
+    /// When it was given.
+    pub time: Timestamp,
+    /// Who gave it.
+    pub operator: String,
+    /// Why the one before it could not be used; none for the first.
+    pub reason: Option<String>,
 }
 
 /// A note on a patient.
@@ -84,6 +103,8 @@ pub struct Note {
     pub kind: NoteKind,
     /// Text of the note.
     pub text: String,
+    /// The kind of patient that would have been right.
+    pub should_be: Option<String>,
 }
 
 /// An enrolment that was asked for and not yet answered.
@@ -97,6 +118,8 @@ pub struct Pending {
     pub feature: u8,
     /// Tells a repeat of this request from another terminal's.
     pub tag: u32,
+    /// Who asked for it.
+    pub operator: String,
 }
 
 /// An enrolment that a person confirmed and the device was not yet asked for.
@@ -115,10 +138,10 @@ pub struct Opened {
     pub title: String,
     /// Its plan.
     pub plan: String,
-    /// The trial's id; none in a log of an earlier version that was not tied to a device yet.
-    pub trial: Option<String>,
+    /// The trial's id.
+    pub trial: String,
     /// The digest of the trial file.
-    pub file: Option<String>,
+    pub file: String,
 }
 
 /// State of all patients according to the log.
@@ -127,14 +150,20 @@ pub struct Register {
     opened: Option<Opened>,
     patients: BTreeMap<u32, Patient>,
     waiting: BTreeSet<u32>,
-    /// Codes as they were typed, with their numbers, by their folded form. Logs of earlier
-    /// versions may hold several that look alike.
-    codes: BTreeMap<String, Vec<(String, u32)>>,
-    /// When the outcome or loss of a patient was recorded.
-    resolved: BTreeMap<u32, String>,
+    /// Codes as they were typed, with their numbers, by their folded form.
+    codes: BTreeMap<String, (String, u32)>,
+    /// How the wait for a patient's outcome ended.
+    resolved: BTreeMap<u32, Resolution>,
     notes: BTreeMap<u32, Vec<Note>>,
+    kits: BTreeMap<u32, Vec<KitGiven>>,
+    account: Account,
     wanted: Option<Wanted>,
     pending: Option<Pending>,
+    /// Folded codes that passed the questions about eligibility.
+    eligible: BTreeSet<String>,
+    /// Why patients were not eligible, one reason each.
+    excluded: Vec<String>,
+    attempts: Attempts,
     last: u32,
 }
 
@@ -149,16 +178,12 @@ impl Register {
 
     /// Takes one more line.
     pub fn apply(&mut self, entry: &Entry) {
+        self.attempts.apply(entry);
         match &entry.event {
             Event::Opened { title, plan, trial, file } => {
                 let (title, plan) = (title.clone(), plan.clone());
                 self.opened =
                     Some(Opened { title, plan, trial: trial.clone(), file: file.clone() });
-            }
-            Event::Tied { trial, file } => {
-                if let Some(opened) = &mut self.opened {
-                    (opened.trial, opened.file) = (Some(trial.clone()), Some(file.clone()));
-                }
             }
             Event::Wanted { code, feature, .. } => {
                 self.wanted = Some(Wanted { code: code.clone(), feature: *feature });
@@ -167,7 +192,8 @@ impl Register {
             Event::Enrol { code, patient, feature, tag, .. } => {
                 let tag = u32::from_str_radix(tag, 16).unwrap_or_default();
                 let (code, feature) = (code.clone(), *feature);
-                self.pending = Some(Pending { code, number: *patient, feature, tag });
+                let operator = entry.operator.clone();
+                self.pending = Some(Pending { code, number: *patient, feature, tag, operator });
                 self.wanted = None;
             }
             Event::Arm { code, patient, feature, arm, .. } => {
@@ -177,8 +203,10 @@ impl Register {
             Event::Kit { code, patient, feature, kit, .. } => {
                 let given = Treatment::Kits { kits: vec![*kit], replaced: 0 };
                 self.enrolled(entry, code, *patient, *feature, given);
+                self.kit_given(entry, *patient, *kit, None);
             }
-            Event::Replaced { patient, count, kit, .. } => {
+            Event::Replaced { patient, count, kit, reason, .. } => {
+                self.kit_given(entry, *patient, *kit, Some(reason.clone()));
                 if let Some(Treatment::Kits { kits, replaced }) = self.given_mut(*patient) {
                     kits.push(*kit);
                     *replaced = *count;
@@ -194,20 +222,31 @@ impl Register {
                 self.give(code, *patient);
                 self.pending = None;
             }
-            Event::Outcome { patient, answered, .. }
-            | Event::Lost { patient, answered, .. }
-            | Event::AlreadyRecorded { patient, answered, .. } => {
-                if answered.starts_with("OK") {
-                    self.waiting.remove(patient);
-                    self.resolved.entry(*patient).or_insert_with(|| entry.time.clone());
+            Event::Outcome { .. } | Event::Lost { .. } | Event::AlreadyRecorded { .. } => {
+                if let Some((number, resolution)) = Resolution::of(entry) {
+                    self.waiting.remove(&number);
+                    self.resolved.entry(number).or_insert(resolution);
                 }
             }
-            Event::Note { patient, kind, text, .. } => {
+            Event::Note { patient, kind, text, should_be, .. } => {
                 let (time, operator) = (entry.time.clone(), entry.operator.clone());
-                let note = Note { time, operator, kind: *kind, text: text.clone() };
+                let (text, should_be) = (text.clone(), should_be.clone());
+                if let Some(patient) = self.patients.get_mut(patient) {
+                    patient.marks.take(*kind, &time, should_be.as_deref());
+                }
+                let note = Note { time, operator, kind: *kind, text, should_be };
                 self.notes.entry(*patient).or_default().push(note);
             }
+            Event::Elsewhere { patients, assigned, outcomes } => {
+                let gap = Gap { patients: patients.clone(), outcomes: *outcomes };
+                self.account.confirm(&gap, *assigned);
+            }
+            Event::Eligible { code, .. } => drop(self.eligible.insert(folded(code))),
+            Event::NotEligible { reason, .. } => self.excluded.push(reason.clone()),
             Event::Operator { .. }
+            | Event::SignedIn { .. }
+            | Event::SignedOut { .. }
+            | Event::WrongPin { .. }
             | Event::Custodian { .. }
             | Event::Unblinded { .. }
             | Event::Recovered { .. } => {}
@@ -218,9 +257,17 @@ impl Register {
         let since = entry.time.parse().unwrap_or_default();
         self.give(code, number);
         self.waiting.insert(number);
-        let (code, operator) = (code.to_owned(), entry.operator.clone());
-        self.patients.insert(number, Patient { code, number, feature, given, since, operator });
-        self.pending = None;
+        // The answer may come to another person than the one who asked.
+        let asked = self.pending.take().filter(|pending| pending.number == number);
+        let operator = asked.map_or_else(|| entry.operator.clone(), |pending| pending.operator);
+        let (code, marks) = (code.to_owned(), Marks::default());
+        let patient = Patient { code, number, feature, given, since, operator, marks };
+        self.patients.insert(number, patient);
+    }
+
+    fn kit_given(&mut self, entry: &Entry, number: u32, kit: u32, reason: Option<String>) {
+        let (time, operator) = (entry.time.parse().unwrap_or_default(), entry.operator.clone());
+        self.kits.entry(number).or_default().push(KitGiven { kit, time, operator, reason });
     }
 
     fn given_mut(&mut self, number: u32) -> Option<&mut Treatment> {
@@ -228,8 +275,9 @@ impl Register {
     }
 
     fn give(&mut self, code: &str, number: u32) {
-        self.codes.entry(folded(code)).or_default().push((code.to_owned(), number));
+        self.codes.insert(folded(code), (code.to_owned(), number));
         self.last = self.last.max(number);
+        self.account.know(number);
     }
 
     /// Which trial the log is of; none before its first line.
@@ -254,62 +302,81 @@ impl Register {
         self.notes.get(&number).map_or(&[], Vec::as_slice)
     }
 
+    /// Every kit that a patient was given with this log, in order.
+    #[must_use]
+    pub fn kits(&self, number: u32) -> &[KitGiven] {
+        self.kits.get(&number).map_or(&[], Vec::as_slice)
+    }
+
+    /// Patients and outcomes of the device that this log does not account for, if it has assigned
+    /// and resolved so many.
+    #[must_use]
+    pub fn gap(&self, assigned: u32, resolved: u32) -> Gap {
+        let pending = self.pending.as_ref().map(|pending| pending.number);
+        let recorded = u32::try_from(self.resolved.len()).unwrap_or(u32::MAX);
+        self.account.gap(assigned, resolved, recorded, pending)
+    }
+
     /// The patient of this number, if this log gave the arm.
     #[must_use]
     pub fn patient(&self, number: u32) -> Option<&Patient> {
         self.patients.get(&number)
     }
 
-    /// The number of a code that was enrolled, whatever its case and the shape of its letters. Of
-    /// several codes that look alike, only the one that is spelled exactly so.
+    /// The number of a code that was enrolled, whatever its case and the shape of its letters.
     #[must_use]
     pub fn number(&self, code: &str) -> Option<u32> {
-        let spelled = self.codes.get(&folded(code))?;
-        match spelled.as_slice() {
-            [(_, number)] => Some(*number),
-            several => {
-                several.iter().find(|(known, _)| known == code.trim()).map(|(_, number)| *number)
-            }
-        }
-    }
-
-    /// Why a code names nobody although there are codes that look like it: there are several, and
-    /// none of them is spelled so.
-    #[must_use]
-    pub fn several(&self, code: &str) -> Option<String> {
-        let codes = self.codes.get(&folded(code)).filter(|codes| codes.len() > 1)?;
-        Some(format!(
-            "several patients have a code that looks like {code:?}: {}; name one by # and its number, or by exactly its \
-             code",
-            spelled(codes)
-        ))
-    }
-
-    /// Codes that look alike and are several patients', as a log of an earlier version may have
-    /// them: each group in words.
-    pub fn alike_codes(&self) -> impl Iterator<Item = String> {
-        self.codes.values().filter(|codes| codes.len() > 1).map(|codes| spelled(codes))
+        self.same_code(code).map(|(_, number)| number)
     }
 
     /// An enrolled code that looks like this one, with its number.
     #[must_use]
     pub fn same_code(&self, code: &str) -> Option<(&str, u32)> {
-        let spelled = self.codes.get(&folded(code))?;
-        spelled.first().map(|(known, number)| (known.as_str(), *number))
+        self.codes.get(&folded(code)).map(|(known, number)| (known.as_str(), *number))
     }
 
     /// The code of a number.
     #[must_use]
     pub fn code(&self, number: u32) -> Option<&str> {
         let arm_known = self.patients.get(&number).map(|patient| patient.code.as_str());
-        let mut all = self.codes.values().flatten();
+        let mut all = self.codes.values();
         arm_known.or_else(|| all.find(|(_, known)| *known == number).map(|(code, _)| code.as_str()))
     }
 
-    /// When this patient's outcome or loss was recorded.
+    /// How the wait for this patient's outcome ended.
     #[must_use]
-    pub fn resolved(&self, number: u32) -> Option<&str> {
-        self.resolved.get(&number).map(String::as_str)
+    pub fn resolved(&self, number: u32) -> Option<&Resolution> {
+        self.resolved.get(&number)
+    }
+
+    /// Whether this code passed the questions about eligibility.
+    #[must_use]
+    pub fn is_eligible(&self, code: &str) -> bool {
+        self.eligible.contains(&folded(code))
+    }
+
+    /// How many codes passed the questions and have no arm.
+    #[must_use]
+    pub fn eligible_only(&self) -> usize {
+        self.eligible.iter().filter(|code| !self.codes.contains_key(*code)).count()
+    }
+
+    /// How many patients have a number, but no arm or kit that can still be known.
+    #[must_use]
+    pub fn unclear(&self) -> usize {
+        self.codes.len().saturating_sub(self.patients.len())
+    }
+
+    /// Why patients were not eligible, one reason each.
+    #[must_use]
+    pub fn excluded(&self) -> &[String] {
+        &self.excluded
+    }
+
+    /// Wrong PINs so far.
+    #[must_use]
+    pub const fn attempts(&self) -> &Attempts {
+        &self.attempts
     }
 
     /// The enrolment that was confirmed and not yet asked for.
@@ -329,10 +396,4 @@ impl Register {
     pub const fn last_number(&self) -> u32 {
         self.last
     }
-}
-
-/// Codes and their numbers, in words.
-fn spelled(codes: &[(String, u32)]) -> String {
-    let one = |(code, number): &(String, u32)| format!("{code:?} is number {number}");
-    codes.iter().map(one).collect::<Vec<_>>().join(", ")
 }

@@ -34,12 +34,13 @@ use crate::records::picture;
 use crate::records::text;
 use crate::records::trial_file::TrialFile;
 use equipoise::estimate::Z95;
-use equipoise::plan::{Design, Plan};
+use equipoise::plan::{DesignName, Plan};
 use equipoise::terms::Phase;
 use equipoise::wire::{Hex, Micro, Status, TrialId};
 use equipoise_study::boundaries::adjusted::{
     self, Adjusted, AdjustedRow, Boundary, Looks, Simultaneous,
 };
+use equipoise_study::simulate::statistics::OVERALL;
 
 /// Confidence level of every interval.
 pub const LEVEL: f64 = 0.95;
@@ -137,7 +138,7 @@ impl Effects {
         });
         let rows: Vec<Estimate> = rows.collect();
         let why = match status.design {
-            Design::DpConse | Design::Conse => {
+            DesignName::DpConse | DesignName::Conse => {
                 "lost and missing outcomes do not count, only part of the second half measures, and counts are noisy"
             }
             _ => {
@@ -173,7 +174,7 @@ impl Effects {
         let effect = |row: &Estimate| adjusted::Effect {
             name: row.name.clone(),
             of_feature: row.feature.is_some(),
-            estimate: row.estimate,
+            estimate: middle(row.estimate, row.standard_error, [row.low, row.high]),
             error: row.standard_error,
         };
         let effects: Vec<adjusted::Effect> = self.all().map(effect).collect();
@@ -200,6 +201,18 @@ impl Effects {
     #[must_use]
     pub fn outcomes(&self) -> u64 {
         self.rows.iter().map(|row| u64::from(row.outcomes)).sum()
+    }
+}
+
+/// The estimate before it was cut to [-1, 1]: the middle of an interval, of which an end within
+/// (-1, 1) was not cut.
+#[must_use]
+pub fn middle(estimate: f64, standard_error: f64, [low, high]: [f64; 2]) -> f64 {
+    let half = Z95 * standard_error;
+    match estimate {
+        e if e >= 1.0 && low > -1.0 && low < 1.0 => f64::max(1.0, low + half),
+        e if e <= -1.0 && high > -1.0 && high < 1.0 => f64::min(-1.0, high - half),
+        e => e,
     }
 }
 
@@ -315,6 +328,9 @@ pub fn table(effects: &Effects, trial: Option<&TrialFile>) -> String {
         let [zero, one] = &trial.arms;
         [zero, one]
     });
+    if effects.overall.is_some() {
+        let _ = writeln!(text, "\noverall: {OVERALL}.");
+    }
     let Effects { trial: id, enrolled, why, .. } = effects;
     let _ = writeln!(
         text,

@@ -2,9 +2,10 @@
 
 use crate::line::client::Report;
 use crate::records::keys::KeyFile;
+use crate::records::report::middle;
 use equipoise::plan::Plan;
 use equipoise::wire::{FileDigest, Hex, Micro, Row, TrialId};
-use equipoise_study::pool::{Combined, Part, combine};
+use equipoise_study::pool::{Combined, SiteEstimate, combine};
 
 /// A row of the file.
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -91,6 +92,22 @@ impl Site {
         Some((report, plan, FileDigest(bytes(&self.raw.file)?)))
     }
 
+    /// Noisy number of outcomes of all rows, if the report is of the trial with this id.
+    ///
+    /// # Errors
+    /// It is of another trial.
+    pub fn outcomes_of(&self, trial: Option<&str>) -> Result<u32, String> {
+        if trial.is_none_or(|trial| trial != self.raw.trial) {
+            return Err(format!(
+                "{} is the report of trial {}, the log is of {}",
+                self.name,
+                self.raw.trial,
+                trial.unwrap_or("no trial")
+            ));
+        }
+        Ok(self.raw.rows.iter().map(|row| row.outcomes).sum())
+    }
+
     /// Whether the MAC is right under one of the keys.
     fn is_signed(&self, keys: &[KeyFile]) -> bool {
         let Some((report, plan, file)) = self.report() else { return false };
@@ -143,9 +160,10 @@ pub fn enrolled(sites: &[Site]) -> u64 {
     sites.iter().map(|site| u64::from(site.raw.enrolled)).sum()
 }
 
-/// Every feature, then the overall effect.
+/// Every feature, then the overall effect; and the names of those about which no site says
+/// anything.
 #[must_use]
-pub fn pool(sites: &[Site]) -> Vec<Combined> {
+pub fn pool(sites: &[Site]) -> (Vec<Combined>, Vec<String>) {
     let mut features: Vec<(u8, &str)> = Vec::new();
     for row in sites.iter().flat_map(|site| &site.raw.rows) {
         if let Some(feature) = row.feature.filter(|j| !features.iter().any(|(k, _)| k == j)) {
@@ -153,21 +171,31 @@ pub fn pool(sites: &[Site]) -> Vec<Combined> {
         }
     }
     features.sort_unstable();
-    let part = |site: &Site, row: &RawRow| Part {
+    let estimate_of = |site: &Site, row: &RawRow| SiteEstimate {
         site: site.name.clone(),
-        estimate: row.estimate,
+        estimate: middle(row.estimate, row.standard_error, [row.low, row.high]),
         error: row.standard_error,
     };
     let of = |feature: u8| {
         let row = |site: &Site| {
             let row = site.raw.rows.iter().find(|row| row.feature == Some(feature))?;
-            Some(part(site, row))
+            Some(estimate_of(site, row))
         };
         sites.iter().filter_map(row).collect::<Vec<_>>()
     };
-    let overall = sites.iter().filter_map(|site| Some(part(site, site.raw.overall.as_ref()?)));
-    let overall = combine("overall", overall.collect());
-    features.iter().filter_map(|(j, name)| combine(name, of(*j))).chain(overall).collect()
+    let overall =
+        sites.iter().filter_map(|site| Some(estimate_of(site, site.raw.overall.as_ref()?)));
+    let all = features.iter().map(|(j, name)| (*name, of(*j)));
+    let (mut effects, mut nowhere) = (Vec::new(), Vec::new());
+    for (name, parts) in all.chain([("overall", overall.collect())]) {
+        let is_known = !parts.is_empty();
+        match combine(name, parts) {
+            Some(effect) => effects.push(effect),
+            None if is_known => nowhere.push(name.to_owned()),
+            None => {}
+        }
+    }
+    (effects, nowhere)
 }
 
 /// The digest as the files hold it.
@@ -214,9 +242,10 @@ mod tests {
     /// that have it.
     #[test]
     fn features_of_all_sites_in_order() {
-        let pooled = pool(&[site("a", &[2]), site("b", &[0, 2])]);
+        let (pooled, nowhere) = pool(&[site("a", &[2]), site("b", &[0, 2])]);
+        assert!(nowhere.is_empty());
         let found: Vec<_> =
-            pooled.iter().map(|effect| (effect.name.as_str(), effect.parts.len())).collect();
+            pooled.iter().map(|effect| (effect.name.as_str(), effect.sites.len())).collect();
         assert_eq!(found, [("kind 0", 1), ("kind 2", 2)]);
     }
 

@@ -1,6 +1,7 @@
 //! Lists of patients as tables: aligned for people, CSV for other programs. Never an outcome.
 
 use crate::records::register::{Patient, Register};
+use crate::records::resolution::Resolution;
 use crate::records::text::csv;
 use crate::records::trial_file::TrialFile;
 
@@ -23,12 +24,36 @@ impl Table {
     pub fn enrolments(register: &Register, trial: &TrialFile) -> Self {
         let [given, name] =
             if trial.kits.is_some() { ["kit", "label"] } else { ["arm", "arm_name"] };
-        let header =
-            ["patient", "code", "kind", given, name, "enrolled", "operator", "recorded", "notes"];
+        let header = [
+            "patient",
+            "code",
+            "kind",
+            given,
+            name,
+            "enrolled",
+            "enrolled_by",
+            "state",
+            "resolved",
+            "resolved_by",
+            "marks",
+            "notes",
+        ];
+        let blinded = trial.kits.is_some();
+        let header: Vec<&str> = header.into_iter().chain(blinded.then_some("kits")).collect();
         let row = |patient: &Patient| {
             let notes = register.notes(patient.number).iter();
             let notes = notes.map(|note| format!("{}: {}", note.kind.name(), note.text));
-            vec![
+            let resolved = register.resolved(patient.number);
+            let of = |part: fn(&Resolution) -> &str, none: &str| {
+                resolved.map_or_else(|| none.to_owned(), |resolved| part(resolved).to_owned())
+            };
+            let kits = register.kits(patient.number).iter().map(|given| {
+                let reason = given.reason.as_ref();
+                let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
+                format!("{} {}{reason}", trial.kit_label(given.kit), given.time)
+            });
+            let kits = blinded.then(|| kits.collect::<Vec<_>>().join("; "));
+            let mut row = vec![
                 patient.number.to_string(),
                 patient.code.clone(),
                 trial.feature_name(patient.feature),
@@ -36,9 +61,14 @@ impl Table {
                 trial.given_name(&patient.given),
                 patient.since.to_string(),
                 patient.operator.clone(),
-                register.resolved(patient.number).unwrap_or_default().to_owned(),
+                of(|resolved| resolved.ending.name(), "waiting"),
+                of(|resolved| &resolved.time, ""),
+                of(|resolved| &resolved.operator, ""),
+                patient.marks.words(),
                 notes.collect::<Vec<_>>().join("; "),
-            ]
+            ];
+            row.extend(kits);
+            row
         };
         Self::new(&header, register.patients().map(row))
     }

@@ -50,16 +50,14 @@ pub fn same_trial(register: &Register, trial: &TrialFile, log: &Path) -> Result<
     let Some(opened) = register.opened() else { return Ok(()) };
     let (title, plan) = (&trial.title, trial.plan.to_string());
     let digest = FileDigest(trial.digest()).to_string();
-    let same_names = opened.file.as_ref().is_none_or(|file| *file == digest);
-    if (&opened.title, &opened.plan) == (title, &plan) && same_names {
+    if (&opened.title, &opened.plan, &opened.file) == (title, &plan, &digest) {
         return Ok(());
     }
-    let of = |file: &Option<String>| file.clone().unwrap_or_else(|| "unknown".to_owned());
     Err(Failure::Usage(format!(
         "the log {} is of another trial: {:?} with {}, digest {}, not {title:?} with {plan}, digest {digest}",
         log.display(),
         opened.title,
         opened.plan,
-        of(&opened.file)
+        opened.file
     )))
 }

@@ -2,6 +2,7 @@
 
 mod bedside;
 mod custodian;
+mod golden;
 mod large_trial;
 mod log;
 mod newer;

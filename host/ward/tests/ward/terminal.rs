@@ -1,6 +1,7 @@
 //! The bedside screen, scene by scene, without a device.
 
 mod patients;
+mod sign;
 mod trouble;
 
 use equipoise::terms::Arm;
@@ -11,6 +12,7 @@ use equipoise_ward::bedside::orders::Record;
 use equipoise_ward::bedside::screen::view::view;
 use equipoise_ward::bedside::screen::{Model, News, Order, Scene};
 use equipoise_ward::records::log::NoteKind;
+use equipoise_ward::records::marks::Marks;
 use equipoise_ward::records::register::{Patient, Treatment};
 use equipoise_ward::records::trial_file::TrialFile;
 use jiff::Timestamp;
@@ -35,7 +37,8 @@ pub fn status() -> Status {
 
 fn patient(code: &str, number: u32, since: &str) -> Patient {
     let (code, since, operator) = (code.to_owned(), since.parse().unwrap(), "nurse".to_owned());
-    Patient { code, number, feature: 2, given: Treatment::Arm(Arm::One), since, operator }
+    let (given, marks) = (Treatment::Arm(Arm::One), Marks::default());
+    Patient { code, number, feature: 2, given, since, operator, marks }
 }
 
 fn working_model() -> Model {
@@ -79,3 +82,5 @@ fn shows(model: &Model, texts: &[&str]) {
 }
 
 const ENTER: KeyCode = KeyCode::Enter;
+const E: KeyCode = KeyCode::Char('e');
+const R: KeyCode = KeyCode::Char('r');

@@ -52,7 +52,15 @@ fn kits_on_the_page_and_on_paper() {
             examine(&browser, "blinded-patient");
         }
         browser.click("Another kit");
-        browser.shows(&["Give another kit?", &format!("instead of kit {kit}")]);
+        browser.shows(&["Why can the kit not be used?"]);
+        if first {
+            examine(&browser, "replace");
+            browser.click("Next");
+            browser.shows(&["Type why the kit cannot be used first."]);
+        }
+        browser.type_in("Why can the kit not be used?", "wet box");
+        browser.click("Next");
+        browser.shows(&["Reason: wet box.", "Give another kit?", &format!("instead of kit {kit}")]);
         read(&browser);
         if first {
             examine(&browser, "sure-replace");
@@ -61,6 +69,7 @@ fn kits_on_the_page_and_on_paper() {
         browser.shows(&["I have read it"]);
         let other = label(&browser);
         assert_ne!(other, kit);
+        browser.shows(&[&format!("Instead of kit {kit}")]);
         assert_eq!(arm(&kit), arm(&other), "a replacement is of the same arm");
         let [_, slip] = read(&browser);
         assert!(
@@ -69,6 +78,13 @@ fn kits_on_the_page_and_on_paper() {
         );
         on_paper(&browser, "kit-slip");
         browser.click("I have read it");
+        browser.shows(&[&format!("Patient {code} has kit {other} instead of {kit}.")]);
+        browser.click(code);
+        browser.shows(&["Kit 1", "Kit 2", &kit, "because: wet box"]);
+        if first {
+            examine(&browser, "kits-of-a-patient");
+        }
+        browser.click("To the list");
     }
     browser.shows(&["Outcomes waiting: 3"]);
     read(&browser);

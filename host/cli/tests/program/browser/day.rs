@@ -62,7 +62,10 @@ fn a_day_on_a_small_screen() {
 
     enrol(&browser, "Q-2", &["f", "under 65"]);
     browser.click("I have read it");
-    let list = browser.shows(&["Outcomes waiting: 2", "number 1, m, 65 or over, waiting 0 min"]);
+    let list = browser.shows(&[
+        "Outcomes waiting: 2",
+        "number 1, m, 65 or over, enrolled by tester, waiting 0 min",
+    ]);
     assert!(list.contains("due in 13 d 23 h"), "{list}");
     // Compared by the program: a full-width letter and an Arabic digit are the same code.
     browser.type_in("Search by part of a code", "ｑ-٢");
@@ -86,6 +89,8 @@ fn a_day_on_a_small_screen() {
     assert_eq!(paper.trim(), "", "an outcome is not printed");
     assert_eq!(events(&ward, "outcome"), 0);
     browser.click("Record YES");
+    browser.shows(&["It is early: the outcome is due"]);
+    browser.click("Record YES anyway");
     browser.shows(&["Recorded for patient P-1, number 1.", "Outcomes waiting: 1"]);
     assert_eq!(events(&ward, "outcome"), 1);
 
@@ -108,7 +113,7 @@ fn a_day_on_a_small_screen() {
     browser.shows(&["Patient Q-2, number 2: the outcome will never come"]);
     examine(&browser, "sure-lost");
     browser.click("Record LOST");
-    browser.shows(&["Recorded for patient Q-2, number 2.", "Outcomes waiting: 0"]);
+    browser.shows(&["Declared lost: the outcome of patient Q-2, number 2.", "Outcomes waiting: 0"]);
 
     browser.click("change");
     browser.type_in("Name or initials", "AB");
@@ -124,7 +129,7 @@ fn a_day_on_a_small_screen() {
     browser.click("Find a patient");
     browser.type_in("Patient code", "p-1");
     browser.click("Show");
-    browser.shows(&["Patient P-1, number 1", "recorded"]);
+    browser.shows(&["Patient P-1, number 1", "recorded", "by tester"]);
     let slip = on_paper(&browser, "slip");
     for part in ["Early walking after hip surgery", "P-1", arm, "Number", "Operator", "tester"] {
         assert!(slip.contains(part), "{part} is not on the slip:\n{slip}");
@@ -189,6 +194,9 @@ fn keyboard_alone() {
     browser.tab_to("no");
     browser.keys(&[SPACE, ENTER]);
     browser.tab_to("Record NO");
+    browser.keys(&[ENTER]);
+    browser.shows(&["It is early: the outcome is due"]);
+    browser.tab_to("Record NO anyway");
     browser.keys(&[ENTER]);
     browser.shows(&["Recorded for patient K-1, number 1.", "Nobody is waiting"]);
     assert_eq!((count("arm"), count("outcome")), (1, 1));

@@ -256,7 +256,7 @@ impl Browser {
     /// Touches the button of this name.
     #[track_caller]
     pub fn tap(&self, name: &str) {
-        self.touch(&button(name));
+        self.touch(&format!("{}[not(@disabled)]", button(name)));
     }
 
     /// Touches the label of a radio button.
@@ -297,6 +297,8 @@ impl Browser {
                 return;
             }
             self.keys(&[TAB]);
+            // A confirming button takes no input for its first 0.7 s.
+            sleep(Duration::from_millis(30));
         }
         panic!("{name} cannot be reached by Tab; at {:?}", self.focus());
     }

@@ -79,6 +79,8 @@ fn unplugged_overdue_and_set_back() {
     browser.choose("yes");
     browser.click("Next");
     browser.click("Record YES");
+    browser.shows(&["the enrolment is later than the clock says"]);
+    browser.click("Record YES anyway");
     browser.shows(&["Recorded for patient P-1, number 1.", "Outcomes waiting: 2"]);
     assert_eq!((events(&ward, "arm"), events(&ward, "outcome")), (3, 1));
     assert_eq!(ward.run(&["log", "verify", "ward.jsonl"]).code, 0);

@@ -23,6 +23,11 @@ pub fn events(ward: &Ward, event: &str) -> usize {
 /// width. It stays small.
 #[track_caller]
 pub fn examine(browser: &Browser, view: &str) {
+    // A confirmation is examined once its buttons can be pressed.
+    let settled = "return document.querySelector('.sure button:disabled') === null";
+    while browser.run(settled, &[]) != true {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
     let axe = std::env::var_os("EQUIPOISE_AXE")
         .expect("EQUIPOISE_AXE names axe.min.js: cargo xtask test fetches it");
     let axe = std::fs::read_to_string(axe).unwrap();

@@ -144,10 +144,16 @@ impl Visitor {
 
     /// The state as the page first hears it.
     pub fn state(&self) -> Value {
+        self.state_at("")
+    }
+
+    /// The same as the page at this seat hears it.
+    pub fn state_at(&self, seat: &str) -> Value {
         let mut stream = TcpStream::connect(&self.host).unwrap();
         let (folder, host, cookie) = (&self.folder, &self.host, &self.cookie);
-        let request =
-            format!("GET {folder}events HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n");
+        let request = format!(
+            "GET {folder}events?seat={seat} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n"
+        );
         stream.write_all(request.as_bytes()).unwrap();
         let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
         let data = lines.find_map(|line| line.strip_prefix("data: ").map(str::to_owned)).unwrap();

@@ -106,9 +106,9 @@ fn carry(
     state: &Mutex<State>,
     tell: &Sender<()>,
 ) {
-    let (mut bytes, mut deaf, turn) = ([0; 512], false, Duration::from_millis(5));
+    let (mut bytes, mut deaf, pause) = ([0; 512], false, Duration::from_millis(5));
     loop {
-        let Ok(count) = Link::receive(&mut terminal, &mut bytes, turn) else { return };
+        let Ok(count) = Link::receive(&mut terminal, &mut bytes, pause) else { return };
         if count > 0 {
             let mut state = state.lock().unwrap();
             if let Some(answer) = state.answer(&bytes[..count]) {
@@ -120,7 +120,7 @@ fn carry(
             state.passed.push((bytes[..count].to_vec(), Vec::new()));
         }
         let Ok(()) = device.send(&bytes[..count]) else { return };
-        let Ok(count) = device.receive(&mut bytes, turn) else { return };
+        let Ok(count) = device.receive(&mut bytes, pause) else { return };
         let mut state = state.lock().unwrap();
         if state.end {
             return;

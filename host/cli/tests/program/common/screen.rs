@@ -27,7 +27,7 @@ impl Screen {
             format!("equipoise-{}-{}", std::process::id(), SERVERS.fetch_add(1, Ordering::SeqCst));
         let screen = Self { server };
         let mut line = format!(
-            "cd '{}' && env XDG_DATA_HOME='{}' ",
+            "cd '{}' && env USER=tester XDG_DATA_HOME='{}' ",
             ward.path().display(),
             ward.file("data").display()
         );
@@ -66,6 +66,11 @@ impl Screen {
     pub fn keys(&self, keys: &[&str]) {
         let sent = self.tmux(&[&["send-keys"], keys].concat());
         assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    }
+
+    /// Confirms an enrolment.
+    pub fn confirm(&self) {
+        self.keys(&["e"]);
     }
 
     /// Enrols a patient up to the last question.

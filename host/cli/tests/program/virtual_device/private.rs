@@ -25,7 +25,7 @@ fn lines_lie_in_private_folders() {
     {
         for line in lines {
             let end = folder.join("line");
-            let mut board = Board::start(&flash, &[line, end.to_str().unwrap()]);
+            let mut board = DeviceProcess::start(&flash, &[line, end.to_str().unwrap()]);
             let (made, path) = (std::fs::symlink_metadata(&end).is_ok(), board.path.clone());
             board.child.kill().unwrap();
             let mut message = String::new();
@@ -38,7 +38,7 @@ fn lines_lie_in_private_folders() {
     }
     for line in lines {
         let end = good.join("line");
-        let mut board = Board::start(&flash, &[line, end.to_str().unwrap()]);
+        let mut board = DeviceProcess::start(&flash, &[line, end.to_str().unwrap()]);
         assert!(std::fs::symlink_metadata(&end).is_ok(), "{line} in a private folder");
         assert_eq!(board.tell(Signal::TERM), Some(0));
         assert_eq!(std::fs::read_dir(&good).unwrap().count(), 0, "{line} is taken away");
@@ -49,7 +49,7 @@ fn lines_lie_in_private_folders() {
 #[test]
 fn a_pseudo_terminal_is_private() {
     let place = tempfile::tempdir().unwrap();
-    let board = Board::start(&place.path().join("flash"), &["--pty"]);
+    let board = DeviceProcess::start(&place.path().join("flash"), &["--pty"]);
     let mode = std::fs::metadata(&board.path).unwrap().permissions().mode() & 0o7777;
     assert_eq!(mode, 0o600, "{mode:o}");
 }

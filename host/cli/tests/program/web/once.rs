@@ -85,7 +85,8 @@ fn a_late_repeat_does_nothing() {
     let page = Page::serve(&ward, &[]);
     let visitor = Visitor::enter(&page);
     let note = json!({ "order": "note", "patient": 1, "kind": "deviation", "text": "left early" });
-    let forms = [(1, enrol("P-1")), (2, json!({ "order": "replace", "patient": 1 })), (3, note)];
+    let replace = json!({ "order": "replace", "patient": 1, "reason": "damaged" });
+    let forms = [(1, enrol("P-1")), (2, replace), (3, note)];
     let send = || forms.each_ref().map(|(form, ask)| visitor.order(*form, ask));
     let first = send();
     assert_eq!((&first[1]["done"], &first[2]["done"]), (&json!("enrolled"), &json!("noted")));

@@ -27,7 +27,9 @@ pub const FILES: &[File] = &[
     },
     File::script("link.js", include_str!("files/link.js")),
     File::script("frame.js", include_str!("files/frame.js")),
+    File::script("sign.js", include_str!("files/sign.js")),
     File::script("list.js", include_str!("files/list.js")),
+    File::script("enrol.js", include_str!("files/enrol.js")),
     File::script("patients.js", include_str!("files/patients.js")),
     File::script("report.js", include_str!("files/report.js")),
 ];

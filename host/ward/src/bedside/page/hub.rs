@@ -16,6 +16,7 @@ use tokio::sync::watch;
 
 use super::state::State;
 use crate::bedside::orders::{Given, News, Order, SCREEN, Ticket, Told};
+use crate::records::pin::Pin;
 use crate::records::trial_file::TrialFile;
 
 /// Answers that are kept of questions and of orders that failed.
@@ -68,13 +69,23 @@ enum Kind {
 impl Kind {
     const fn of(order: &Order) -> Self {
         match order {
-            Order::Find { .. } | Order::Report | Order::List => Self::Question,
+            Order::Find { .. }
+            | Order::Report
+            | Order::List
+            | Order::SignIn { .. }
+            | Order::SignOut
+            | Order::Here
+            | Order::CheckPin => Self::Question,
             Order::Enrol { .. }
+            | Order::NotEligible { .. }
             | Order::Outcome { .. }
             | Order::Lost { .. }
             | Order::Replace { .. }
             | Order::Note { .. } => Self::Patient,
-            Order::Operator { .. } | Order::SaveList | Order::Drop { .. } => Self::Other,
+            Order::Operator { .. }
+            | Order::SaveList
+            | Order::Elsewhere { .. }
+            | Order::Drop { .. } => Self::Other,
         }
     }
 }
@@ -90,7 +101,8 @@ impl Inner {
         if order.answer.replace(answer.to_string()).is_none() {
             self.waiting -= 1;
         }
-        if order.kind == Kind::Patient && !matches!(news, News::Failed(_)) {
+        let undone = matches!(news, News::Failed(_) | News::WrongPin(_) | News::Doubt(_));
+        if order.kind == Kind::Patient && !undone {
             self.passing.retain(|one| one != form);
             self.open.remove(&ticket);
         }
@@ -116,7 +128,7 @@ impl Hub {
     #[must_use]
     pub fn new(trial: TrialFile, orders: Sender<Given>) -> Self {
         let state = State::new(trial);
-        let text = state.json().to_string();
+        let text = state.whole_text();
         let (forms, open, passing) = (HashMap::new(), HashMap::new(), VecDeque::new());
         let inner = Inner { state, text, orders: forms, open, passing, waiting: 0, last: SCREEN };
         Self { orders, inner: Mutex::new(inner), changes: watch::Sender::new(0) }
@@ -135,7 +147,7 @@ impl Hub {
         if order.is_none_or(|order| order.kind != Kind::Question) {
             inner.state.news(told);
         }
-        let text = inner.state.json().to_string();
+        let text = inner.state.whole_text();
         let mut changed = text != inner.text;
         inner.text = text;
         changed |= told.ticket.is_some_and(|ticket| inner.keep(ticket, &told.news));
@@ -151,10 +163,10 @@ impl Hub {
         self.changes.subscribe()
     }
 
-    /// The state as JSON.
+    /// The state as JSON, as the page at this seat may see it.
     #[must_use]
-    pub fn text(&self) -> String {
-        self.inner().text.clone()
+    pub fn text(&self, seat: &str) -> String {
+        self.inner().state.json_at(seat).to_string()
     }
 
     /// Looks at the state.
@@ -166,7 +178,13 @@ impl Hub {
     ///
     /// # Errors
     /// Too many orders wait, or the thread at the device ended.
-    pub fn give(&self, form: &str, order: Order) -> Result<(), &'static str> {
+    pub fn give(
+        &self,
+        form: &str,
+        seat: &str,
+        pin: Option<Pin>,
+        order: Order,
+    ) -> Result<(), &'static str> {
         let mut inner = self.inner();
         if inner.orders.contains_key(form) {
             return Ok(());
@@ -176,7 +194,8 @@ impl Hub {
         }
         inner.last += 1;
         let (ticket, kind) = (inner.last, Kind::of(&order));
-        if self.orders.send(Given { ticket, order }).is_err() {
+        let seat = seat.to_owned();
+        if self.orders.send(Given { ticket, seat, pin, order }).is_err() {
             return Err("the thread at the device ended: start the program again");
         }
         inner.waiting += 1;
@@ -212,6 +231,10 @@ mod tests {
         (Hub::new(TrialFile::example().unwrap(), orders), given)
     }
 
+    fn give(hub: &Hub, form: &str, order: Order) -> Result<(), &'static str> {
+        hub.give(form, "", None, order)
+    }
+
     fn fails(hub: &Hub, ticket: Ticket) {
         hub.hear(&Told { ticket: Some(ticket), news: News::Failed("no".to_owned()) });
     }
@@ -222,29 +245,29 @@ mod tests {
         let (hub, given) = hub();
         for form in 0..MOST_WAITING {
             for _ in 0..2 {
-                assert_eq!(hub.give(&form.to_string(), Order::Lost { number: 1 }), Ok(()));
+                assert_eq!(give(&hub, &form.to_string(), Order::Lost { number: 1 }), Ok(()));
             }
         }
         assert_eq!(given.try_iter().count(), MOST_WAITING);
-        assert!(hub.give("more", Order::Lost { number: 1 }).is_err());
+        assert!(give(&hub, "more", Order::Lost { number: 1 }).is_err());
         assert_eq!(given.try_iter().count(), 0);
         fails(&hub, 1);
-        assert_eq!(hub.give("more", Order::Lost { number: 1 }), Ok(()));
+        assert_eq!(give(&hub, "more", Order::Lost { number: 1 }), Ok(()));
     }
 
     /// Old failures are forgotten, an order that is waited for is not.
     #[test]
     fn an_awaited_answer_is_kept() {
         let (hub, given) = hub();
-        hub.give("awaited", Order::Lost { number: 1 }).unwrap();
+        give(&hub, "awaited", Order::Lost { number: 1 }).unwrap();
         for form in 0..2 * KEPT {
-            hub.give(&form.to_string(), Order::Lost { number: 2 }).unwrap();
+            give(&hub, &form.to_string(), Order::Lost { number: 2 }).unwrap();
             fails(&hub, form as Ticket + 2);
         }
         assert_eq!(hub.inner().orders.len(), KEPT);
         assert_eq!(hub.inner().open.len(), KEPT);
         given.try_iter().for_each(drop);
-        hub.give("awaited", Order::Lost { number: 1 }).unwrap();
+        give(&hub, "awaited", Order::Lost { number: 1 }).unwrap();
         assert_eq!(given.try_iter().count(), 0, "it is not sent again");
     }
 
@@ -253,18 +276,19 @@ mod tests {
     #[test]
     fn a_done_order_is_remembered() {
         let (hub, given) = hub();
-        hub.give("done", Order::Note { number: 1, kind: NoteKind::Deviation, text: "a".into() })
-            .unwrap();
+        let kind = NoteKind::Deviation;
+        let note = Order::Note { number: 1, kind, text: "a".into(), should_be: None };
+        give(&hub, "done", note).unwrap();
         fails(&hub, 1);
         hub.hear(&Told { ticket: Some(1), news: News::Noted("P-1".to_owned()) });
         for form in 0..2 * KEPT {
-            hub.give(&form.to_string(), Order::List).unwrap();
+            give(&hub, &form.to_string(), Order::List).unwrap();
             let news = News::List("code".to_owned());
             hub.hear(&Told { ticket: Some(form as Ticket + 2), news });
         }
         assert_eq!(hub.inner().orders.len(), KEPT + 1);
         given.try_iter().for_each(drop);
-        hub.give("done", Order::Lost { number: 1 }).unwrap();
+        give(&hub, "done", Order::Lost { number: 1 }).unwrap();
         assert_eq!(given.try_iter().count(), 0, "it is not carried out again");
         let kept = hub.inner().orders["done"].answer.clone();
         assert_eq!(kept, Some(json!({ "done": "noted", "code": "P-1" }).to_string()));
@@ -274,15 +298,15 @@ mod tests {
     #[test]
     fn a_failed_question_is_not_news() {
         let (hub, _given) = hub();
-        hub.give("question", Order::Find { code: "P-1".to_owned() }).unwrap();
+        give(&hub, "question", Order::Find { code: "P-1".to_owned() }).unwrap();
         fails(&hub, 1);
-        assert!(!hub.text().contains("\"text\":\"no\""));
+        assert!(!hub.text("").contains("\"text\":\"no\""));
         assert_eq!(
             hub.inner().orders["question"].answer,
             Some(json!({ "failed": "no" }).to_string())
         );
-        hub.give("order", Order::Lost { number: 1 }).unwrap();
+        give(&hub, "order", Order::Lost { number: 1 }).unwrap();
         fails(&hub, 2);
-        assert!(hub.text().contains("\"text\":\"no\""));
+        assert!(hub.text("").contains("\"text\":\"no\""));
     }
 }

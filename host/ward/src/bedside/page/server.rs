@@ -103,10 +103,16 @@ pub(super) async fn answer(site: &Site, place: &Place, request: Request) -> Resp
         Door::Entrance => site.enter(),
         Door::File(file) => typed(file.kind, file.text.to_owned()),
         Door::Events => {
-            Sse::new(events(Arc::clone(&site.hub), kept, site.times.events)).into_response()
+            let seat = seat(request.uri().query());
+            Sse::new(events(Arc::clone(&site.hub), seat, kept, site.times.events)).into_response()
         }
         Door::Order => order(&site.hub, request.into_body(), site.times.body).await,
     })
+}
+
+/// The seat of a page, from the query `seat=NAME`.
+fn seat(query: Option<&str>) -> String {
+    query.and_then(|query| query.strip_prefix("seat=")).unwrap_or_default().to_owned()
 }
 
 /// Says why a request is refused.
@@ -164,27 +170,28 @@ async fn order(hub: &Hub, body: Body, time: Duration) -> Response {
 /// asks the page to begin anew and ends, so that a page that sleeps does not keep its place.
 fn events(
     hub: Arc<Hub>,
+    seat: String,
     kept: Kept,
     time: Duration,
 ) -> impl Stream<Item = Result<Event, Infallible>> {
     let (changes, end) = (hub.changes(), tokio::time::Instant::now() + time);
     unfold(
-        (hub, changes, None::<String>, Some(kept)),
-        move |(hub, mut changes, told, kept)| async move {
+        (hub, changes, (seat, None::<String>), Some(kept)),
+        move |(hub, mut changes, (seat, told), kept)| async move {
             kept.as_ref()?;
             loop {
                 changes.mark_unchanged();
-                let text = hub.text();
+                let text = hub.text(&seat);
                 if told.as_ref() != Some(&text) {
                     let data = format!("{{\"now\":\"{}\",\"state\":{text}}}", Timestamp::now());
                     let event = Event::default().event("state").data(data);
-                    return Some((Ok(event), (hub, changes, Some(text), kept)));
+                    return Some((Ok(event), (hub, changes, (seat, Some(text)), kept)));
                 }
                 let now = tokio::time::Instant::now();
                 if now >= end {
                     return Some((
                         Ok(Event::default().event("again").data(Timestamp::now().to_string())),
-                        (hub, changes, told, None),
+                        (hub, changes, (seat, told), None),
                     ));
                 }
                 match tokio::time::timeout(BEAT.min(end - now), changes.changed()).await {
@@ -194,7 +201,7 @@ fn events(
                     Err(_) => {
                         let event =
                             Event::default().event("beat").data(Timestamp::now().to_string());
-                        return Some((Ok(event), (hub, changes, told, kept)));
+                        return Some((Ok(event), (hub, changes, (seat, told), kept)));
                     }
                 }
             }

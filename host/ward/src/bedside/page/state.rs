@@ -5,9 +5,11 @@ use equipoise::terms::Arm;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::bedside::orders::{Connection, News, Record, Told};
-use crate::bedside::{Recorded, no_room};
+use crate::bedside::no_room;
+use crate::bedside::orders::{Connection, News, Record, Told, given};
+use crate::bedside::seats::Signed;
 use crate::records::alike::folded;
+use crate::records::eligibility::Question;
 use crate::records::log::NoteKind;
 use crate::records::picture;
 use crate::records::register::Patient;
@@ -32,9 +34,12 @@ pub struct State {
     status: Option<Status>,
     waiting: Vec<Patient>,
     operator: String,
+    gap: Option<String>,
     unanswered: Option<String>,
     wanted: Option<(String, u8)>,
     message: Message,
+    /// Who is signed in where; none if there is no staff file.
+    seats: Option<Signed>,
 }
 
 impl State {
@@ -45,9 +50,11 @@ impl State {
             status: None,
             waiting: Vec::new(),
             operator: String::new(),
+            gap: None,
             unanswered: None,
             wanted: None,
             message: Message::default(),
+            seats: None,
         }
     }
 
@@ -70,6 +77,7 @@ impl State {
             }
             News::Disconnected(why) => self.connection = Connection::Down(why.clone()),
             News::Progress(status) => self.status = Some(*status),
+            News::Gap(gap) => self.gap.clone_from(gap),
             News::Waiting(waiting) => {
                 self.waiting.clone_from(waiting);
                 // The answer to giving up an enrolment.
@@ -92,21 +100,20 @@ impl State {
             }
             News::Enrolled(patient) => {
                 self.wanted = None;
-                self.say(&format!("Patient {} is number {}.", patient.code, patient.number), false);
+                self.say(&given(&self.trial, patient), false);
             }
-            News::Recorded(Recorded { number, code, closed }) => {
-                let code = code.as_ref().map_or(String::new(), |code| format!("{code}, "));
-                let end =
-                    if *closed { " That was the last outcome: the trial is closed." } else { "" };
-                self.say(&format!("Recorded for patient {code}number {number}.{end}"), false);
-            }
+            News::Recorded(recorded) => self.say(&recorded.in_words(), false),
             News::Noted(code) => {
                 self.say(&format!("The note on patient {code} is in the log."), false);
             }
-            News::Failed(why) => self.say(why, true),
+            News::Failed(why) | News::WrongPin(why) => self.say(why, true),
+            News::Excluded(why) => self.say(&format!("A patient is {why}."), false),
+            News::Seats(seats) => self.seats.clone_from(seats),
+            News::Seated => {}
             News::Pending(code) => self.unanswered = Some(code.clone()),
             // An address lets a browser in: no page learns of one.
             News::Found(_)
+            | News::Doubt(_)
             | News::Report(_)
             | News::List(_)
             | News::Saved(_)
@@ -118,8 +125,33 @@ impl State {
         self.message = Message { text: text.to_owned(), error, time: Timestamp::now().to_string() };
     }
 
-    /// The state for the page.
-    pub fn json(&self) -> Value {
+    /// Whether the page at this seat may see patients and work.
+    pub fn is_open(&self, seat: &str) -> bool {
+        self.seats.as_ref().is_none_or(|signed| signed.contains_key(seat))
+    }
+
+    /// The state for the page at this seat. Where nobody signed in, it has nothing of patients.
+    pub fn json_at(&self, seat: &str) -> Value {
+        let mut shown = self.json();
+        shown["staff"] = self.seats.is_some().into();
+        shown["signed"] = json!(self.seats.as_ref().and_then(|signed| signed.get(seat)));
+        if let Some(signed) = &self.seats {
+            shown["operator"] = json!(signed.get(seat));
+        }
+        if !self.is_open(seat) {
+            shown["waiting"] = json!([]);
+            shown["message"] = json!({ "text": "", "error": false, "time": "" });
+            (shown["unanswered"], shown["wanted"]) = (Value::Null, Value::Null);
+        }
+        shown
+    }
+
+    /// Text that changes whenever a page at some seat is to be told something.
+    pub fn whole_text(&self) -> String {
+        format!("{}{:?}", self.json(), self.seats)
+    }
+
+    fn json(&self) -> Value {
         let trial = &self.trial;
         let (up, device) = match &self.connection {
             Connection::Looking => (false, "Looking for the device.".to_owned()),
@@ -146,7 +178,10 @@ impl State {
             "status": self.status.as_ref().map(progress),
             "full": self.status.as_ref().and_then(no_room),
             "waiting": self.waiting.iter().map(|one| patient(trial, one)).collect::<Vec<_>>(),
-            "operator": self.operator, "unanswered": self.unanswered, "wanted": wanted,
+            "eligibility": trial.eligibility.questions().iter().map(question).collect::<Vec<_>>(),
+            "sign": trial.signing.acts, "lock": trial.signing.lock_after().as_secs(),
+            "operator": self.operator, "gap": self.gap, "unanswered": self.unanswered,
+            "wanted": wanted,
             "message": { "text": text, "error": error, "time": time },
         })
     }
@@ -157,10 +192,12 @@ impl State {
         Some(match news {
             News::Enrolled(one) => json!({ "done": "enrolled", "patient": patient(trial, one) }),
             News::Recorded(recorded) => json!({
-                "done": "recorded", "code": recorded.code, "number": recorded.number,
+                "done": if recorded.lost { "lost" } else { "recorded" },
+                "code": recorded.code, "number": recorded.number,
                 "closed": recorded.closed,
             }),
             News::Found(record) => json!({ "done": "found", "patient": whole(trial, record) }),
+            News::Gap(_) => json!({ "done": "elsewhere" }),
             News::Noted(code) => json!({ "done": "noted", "code": code }),
             News::Operator(name) => json!({ "done": "operator", "name": name }),
             News::Waiting(_) => json!({ "done": "dropped" }),
@@ -183,17 +220,25 @@ impl State {
                 })
             }
             News::List(csv) => json!({ "done": "list", "csv": csv }),
-            News::Failed(why) => json!({ "failed": why }),
+            News::Doubt(why) => json!({ "doubt": why }),
+            News::Failed(why) | News::WrongPin(why) => json!({ "failed": why }),
+            News::Excluded(why) => json!({ "done": "excluded", "why": why }),
+            News::Seated => json!({ "done": "seated" }),
             News::Connected(_)
             | News::Disconnected(_)
             | News::Progress(_)
             | News::Saved(_)
             | News::Pending(_)
             | News::Unanswered(_)
+            | News::Seats(_)
             | News::Entered(_)
             | News::Wanted { .. } => return None,
         })
     }
+}
+
+fn question(question: &Question) -> Value {
+    json!({ "text": question.text, "allowed": question.allowed, "consent": question.consent })
 }
 
 fn progress(status: &Status) -> Value {
@@ -220,7 +265,8 @@ fn patient(trial: &TrialFile, patient: &Patient) -> Value {
         "code": patient.code, "number": patient.number, "kind": trial.feature_name(patient.feature),
         "arm": arm(trial, patient), "since": patient.since.to_string(), "operator": patient.operator,
         "due": trial.due.map(|due| due.after(patient.since).to_string()),
-        "folded": folded(&patient.code),
+        "folded": folded(&patient.code), "marks": patient.marks.words(),
+        "withdrawn": patient.marks.is_withdrawn(), "instead": trial.replaced_name(&patient.given),
     })
 }
 
@@ -243,11 +289,21 @@ fn whole(trial: &TrialFile, record: &Record) -> Value {
     let notes = record.notes.iter().map(|note| {
         json!({
             "time": note.time, "operator": note.operator, "kind": note.kind.name(),
-            "text": note.text,
+            "text": note.text, "should_be": note.should_be,
         })
     });
     let mut shown = patient(trial, &record.patient);
-    shown["recorded"] = json!(record.recorded);
+    shown["resolved"] = record.resolved.as_ref().map_or(Value::Null, |resolved| {
+        let (ending, time, by) = (resolved.ending.name(), &resolved.time, &resolved.operator);
+        json!({ "ending": ending, "time": time, "operator": by })
+    });
     shown["notes"] = notes.collect();
+    let kits = record.kits.iter().map(|given| {
+        json!({
+            "label": trial.kit_label(given.kit), "time": given.time.to_string(),
+            "operator": given.operator, "reason": given.reason,
+        })
+    });
+    shown["kits"] = kits.collect();
     shown
 }

@@ -9,30 +9,38 @@
 //! The scenes and the keys between them:
 //!
 //! ```text
-//! list --E--> code --Enter--> kind --Enter--> sure? --Enter--> asking --> ARM in large letters --Enter--> list
-//! list --O or Enter--> outcome --Enter--> sure? --Enter--> asking --> list
-//! list --L--> sure? --Enter--> asking --> list        list --A--> the arm once more        Esc: one step back
-//! list --K--> sure? --Enter--> asking --> the other kit (blinded trials)
+//! list --E--> code --Enter--> kind --Enter--> sure? --E--> asking --> ARM in large letters --Enter--> list
+//! list --O or Enter--> outcome --Enter--> sure? --R--> (early, late? --A-->) asking --> list
+//! list --L--> sure? --R--> asking --> list            list --A--> the arm once more        Esc: one step back
+//! list --K--> reason --Enter--> sure? --G--> asking --> the other kit (blinded trials)
 //! list --N--> kind of note --Enter--> note --Enter--> list    list --F--> code --Enter--> arm    list --I--> operator
+//! sign in --Enter--> list (where there is a staff file); list --E--> questions about eligibility --Enter--> code
+//! sure? --Enter--> PIN --Enter--> asking (acts that are signed)
 //! list --/ or a digit--> search, part of a code       Enter: keep the matches, Esc: all patients again
 //! ```
 //!
 //! A chosen outcome is held only by the scenes in which it is chosen and confirmed.
 
-mod choice;
+mod confirm;
+mod help;
 pub mod letters;
 mod news;
+mod picker;
 pub mod run;
+mod sign;
 mod update;
 pub mod view;
+mod waiting;
 mod widgets;
 
 pub use crate::bedside::orders::{Connection, News, Order};
-pub use choice::Choice;
+pub use picker::Picker;
 
 use jiff::Timestamp;
 
+use crate::records::eligibility::Answer;
 use crate::records::log::NoteKind;
+use crate::records::pin::Pin;
 use crate::records::register::Patient;
 use crate::records::trial_file::TrialFile;
 use equipoise::wire::Status;
@@ -54,7 +62,7 @@ pub enum Scene {
         /// Levels chosen so far, one a factor.
         levels: Vec<usize>,
         /// The level of the next factor.
-        choice: Choice,
+        picker: Picker,
     },
     /// Confirming an enrolment.
     SureEnrol {
@@ -81,7 +89,7 @@ pub enum Scene {
         /// The patient.
         patient: Patient,
         /// The label under the cursor.
-        choice: Choice,
+        picker: Picker,
     },
     /// Typing an outcome.
     Number {
@@ -97,17 +105,49 @@ pub enum Scene {
         /// The outcome.
         y: Option<u16>,
     },
+    /// Confirming an outcome about which there is a doubt.
+    SureAnyway {
+        /// The patient.
+        patient: Patient,
+        /// The outcome.
+        y: u16,
+        /// The doubt, in words.
+        why: String,
+    },
+    /// Typing why a kit cannot be used.
+    Reason {
+        /// The patient.
+        patient: Patient,
+        /// The text typed so far.
+        text: String,
+    },
     /// Confirming a replacement kit.
     SureReplace {
         /// The patient.
         patient: Patient,
+        /// Why the kit cannot be used.
+        reason: String,
+    },
+    /// Confirming that records which the log does not have are elsewhere.
+    SureElsewhere {
+        /// The gap in words.
+        gap: String,
     },
     /// Choosing what a note is about.
     NoteKind {
         /// The patient.
         patient: Patient,
         /// The kind under the cursor.
-        choice: Choice,
+        picker: Picker,
+    },
+    /// Choosing the kind of patient that would have been right, one factor after the other.
+    RightKind {
+        /// The patient.
+        patient: Patient,
+        /// Levels chosen so far, one a factor.
+        levels: Vec<usize>,
+        /// The level of the next factor.
+        picker: Picker,
     },
     /// Typing a note.
     Note {
@@ -115,6 +155,8 @@ pub enum Scene {
         patient: Patient,
         /// Kind of note.
         kind: NoteKind,
+        /// The kind of patient that would have been right, of a note about a wrong one.
+        should_be: Option<u8>,
         /// The text typed so far.
         text: String,
     },
@@ -130,6 +172,29 @@ pub enum Scene {
     },
     /// The list of keys.
     Help,
+    /// Nobody is signed in: typing id and PIN.
+    SignIn {
+        /// Short id.
+        id: String,
+        /// The PIN, once the id was entered.
+        pin: Option<Pin>,
+    },
+    /// Typing the PIN for an order that is signed.
+    Pin {
+        /// The PIN so far.
+        text: Pin,
+        /// The order.
+        order: Box<Order>,
+        /// The scene after it.
+        then: Box<Self>,
+        /// The scene before it.
+        back: Box<Self>,
+    },
+    /// Answering a question about eligibility; the answers so far are the model's.
+    Eligible {
+        /// The answer under the cursor.
+        picker: Picker,
+    },
 }
 
 /// Everything the screen knows.
@@ -143,6 +208,8 @@ pub struct Model {
     pub status: Option<Status>,
     /// Patients without an outcome, the longest waiting first.
     pub waiting: Vec<Patient>,
+    /// The records that the log does not have, in words.
+    pub gap: Option<String>,
     /// Which of the patients shown is under the cursor.
     pub cursor: usize,
     /// Part of a code: only patients with it are shown.
@@ -163,6 +230,16 @@ pub struct Model {
     pub colour: bool,
     /// Whether to leave the screen.
     pub quit: bool,
+    /// Whether the trial has a staff file.
+    pub staff: bool,
+    /// Answers about eligibility, for the enrolment that is being entered.
+    pub answers: Vec<Answer>,
+    /// The PIN for the order that is given next.
+    pub pin: Option<Pin>,
+    /// The scene to go back to if that PIN is wrong.
+    before_pin: Option<Box<Scene>>,
+    /// News of a patient that came while nobody was signed in.
+    held: Option<Box<News>>,
 }
 
 impl Model {
@@ -174,6 +251,7 @@ impl Model {
             connection: Connection::Looking,
             status: None,
             waiting: Vec::new(),
+            gap: None,
             cursor: 0,
             search: String::new(),
             searching: false,
@@ -184,6 +262,11 @@ impl Model {
             now,
             colour,
             quit: false,
+            staff: false,
+            answers: Vec::new(),
+            pin: None,
+            before_pin: None,
+            held: None,
         }
     }
 }

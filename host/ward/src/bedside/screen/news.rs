@@ -2,12 +2,28 @@
 
 use super::{Connection, Model, News, Scene};
 use crate::bedside::Recorded;
-use crate::bedside::orders::Record;
+use crate::bedside::orders::{Record, given};
+use crate::records::words::moment;
 
 impl Model {
     /// Updates the model from a piece of news.
     pub fn news(&mut self, news: News) {
+        if self.holds(&news) {
+            return;
+        }
         match news {
+            News::Seats(seats) => self.seats(seats),
+            News::Seated => {}
+            News::Excluded(why) => {
+                self.fail(&why);
+                self.scene = Scene::List;
+            }
+            News::WrongPin(why) => {
+                self.fail(&why);
+                if let Scene::Asking { .. } = self.scene {
+                    self.scene = self.before_pin.take().map_or(Scene::List, |scene| *scene);
+                }
+            }
             News::Connected(port) => {
                 if matches!(self.connection, Connection::Down(_)) {
                     self.say("The device is back.");
@@ -16,6 +32,7 @@ impl Model {
             }
             News::Disconnected(why) => self.connection = Connection::Down(why),
             News::Progress(status) => self.status = Some(status),
+            News::Gap(gap) => self.gap = gap,
             News::Waiting(waiting) => {
                 // The cursor stays on its patient when patients before it come or go.
                 let number = self.selected().map(|patient| patient.number);
@@ -25,26 +42,35 @@ impl Model {
                     place.unwrap_or(self.cursor).min(self.shown().count().saturating_sub(1));
             }
             News::Enrolled(patient) => {
-                self.say(&format!("Patient {} is number {}.", patient.code, patient.number));
+                self.say(&given(&self.trial, &patient));
                 self.scene = Scene::Arm(patient);
             }
-            News::Recorded(Recorded { number, code, closed }) => {
-                let code = code.map_or(String::new(), |code| format!("{code}, "));
-                let closed =
-                    if closed { " That was the last outcome: the trial is closed." } else { "" };
-                self.say(&format!("Recorded for patient {code}number {number}.{closed}"));
+            News::Recorded(recorded) => {
+                self.say(&recorded.in_words());
                 self.scene = Scene::List;
             }
-            News::Found(Record { patient, .. }) => {
-                self.say(&format!("Enrolled {} by {}.", patient.since, patient.operator));
+            News::Found(Record { patient, resolved, kits, .. }) => {
+                let mut found =
+                    format!("Enrolled {} by {}.", moment(patient.since), patient.operator);
+                for given in kits.iter().skip(1) {
+                    let (kit, reason) = (self.trial.kit_label(given.kit), given.reason.as_ref());
+                    let reason = reason.map_or("", String::as_str);
+                    found += &format!(" Kit {kit} {}: {reason}.", moment(given.time));
+                }
+                if let Some(resolved) = resolved {
+                    found += &format!(" Outcome {}.", resolved.in_words(str::to_owned));
+                }
+                self.say(&found);
                 self.scene = Scene::Arm(patient);
             }
             News::Noted(code) => {
                 self.say(&format!("The note on patient {code} is in the log."));
                 self.scene = Scene::List;
             }
-            News::Operator(name) => self.operator = name,
-            News::Failed(why) => {
+            News::Operator(name) if !self.staff => self.operator = name,
+            News::Operator(_) => {}
+            // The screen asks before it orders; the doubt came up since.
+            News::Doubt(why) | News::Failed(why) => {
                 self.fail(&why);
                 if matches!(self.scene, Scene::Asking { .. }) {
                     self.scene = Scene::List;
@@ -71,12 +97,17 @@ impl Model {
 
     /// Reports in one line what was done for another view; the scene stays as it is.
     pub fn news_of_others(&mut self, news: News) {
+        if self.is_locked() {
+            return;
+        }
         let what = match news {
             News::Enrolled(patient) => {
-                format!("patient {} is number {}", patient.code, patient.number)
+                let words = given(&self.trial, &patient).replacen('P', "p", 1);
+                words.trim_end_matches('.').to_owned()
             }
-            News::Recorded(Recorded { number, code, .. }) => {
-                format!("recorded for patient {}, number {number}", code.unwrap_or_default())
+            News::Recorded(Recorded { number, code, lost, .. }) => {
+                let what = if lost { "declared lost, the outcome of" } else { "recorded for" };
+                format!("{what} patient {}, number {number}", code.unwrap_or_default())
             }
             News::Noted(code) => format!("a note on patient {code}"),
             News::Operator(name) => {

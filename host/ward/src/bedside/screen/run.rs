@@ -5,15 +5,16 @@
 //! device are safe at any moment, and the next start goes on.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use ratatui::crossterm::event::{self, Event as Input, KeyEventKind};
 
 use super::view::view;
-use super::{Model, News};
+use super::{Model, News, Order};
 use crate::bedside::Bedside;
 use crate::bedside::orders::{Given, SCREEN, Told};
+use crate::bedside::seats::SCREEN_SEAT;
 use crate::bedside::worker;
 use crate::failure::Failure;
 use crate::records::trial_file::TrialFile;
@@ -64,12 +65,18 @@ fn colour() -> bool {
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb" && term != "vt100")
 }
 
+/// An order of the screen, with the PIN that was typed for it.
+fn given(model: &mut Model, order: Order) -> Given {
+    Given { ticket: SCREEN, seat: SCREEN_SEAT.to_owned(), pin: model.pin.take(), order }
+}
+
 fn show(
     terminal: &mut ratatui::DefaultTerminal,
     model: &mut Model,
     orders: &Sender<Given>,
     news: &Receiver<Told>,
 ) -> std::io::Result<()> {
+    let mut used = Instant::now();
     while !model.quit {
         model.now = Timestamp::now();
         for Told { ticket, news } in news.try_iter() {
@@ -80,11 +87,21 @@ fn show(
             }
         }
         terminal.draw(|frame| view(model, frame))?;
-        if event::poll(FRAME)?
-            && let Input::Key(key) = event::read()?
-            && key.kind == KeyEventKind::Press
-            && let Some(order) = model.key(key)
-            && orders.send(Given { ticket: SCREEN, order }).is_err()
+        if !event::poll(FRAME)? {
+            continue;
+        }
+        let Input::Key(key) = event::read()? else { continue };
+        if key.kind != KeyEventKind::Press {
+            continue;
+        }
+        // Somebody who types is there, also without an order.
+        let often = model.trial.signing.lock_after() / 4;
+        if model.staff && !model.is_locked() && used.elapsed() >= often {
+            used = Instant::now();
+            let _ = orders.send(given(model, Order::Here));
+        }
+        if let Some(order) = model.key(key)
+            && orders.send(given(model, order)).is_err()
         {
             model.news(News::Failed(
                 "the thread at the device ended: start the terminal again".to_owned(),

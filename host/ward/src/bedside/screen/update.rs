@@ -2,12 +2,13 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::choice::{self, Choice};
-use super::{Connection, Model, Order, Scene};
+use super::picker::Picker;
+use super::{Connection, Model, Order, Scene, confirm};
 use crate::bedside::{MAX_NOTE, MAX_OPERATOR, no_room};
-use crate::records::alike::{alike, folded};
+use crate::records::alike::alike;
 use crate::records::code::MAX_CODE;
 use crate::records::log::NoteKind;
+use crate::records::pharmacy::MAX_REASON;
 use crate::records::register::Patient;
 use crate::records::text::is_plain;
 
@@ -24,8 +25,12 @@ impl Model {
     }
 
     fn next(&mut self, key: KeyCode) -> (Scene, Option<Order>) {
+        if let Some(next) = self.sign_key(key) {
+            return next;
+        }
         let scene = self.scene.clone();
         match (scene, key) {
+            (scene, key) if confirm::letter(&scene).is_some() => return self.confirm(scene, key),
             (Scene::List, KeyCode::Char('c' | 'C')) if !self.searching => {
                 self.say("");
                 return (Scene::List, Some(Order::SaveList));
@@ -39,6 +44,7 @@ impl Model {
                 | Scene::Number { .. }
                 | Scene::Outcome { .. }
                 | Scene::NoteKind { .. }
+                | Scene::Reason { .. }
                 | Scene::Find { .. }
                 | Scene::Operator { .. }
                 | Scene::Help,
@@ -54,68 +60,85 @@ impl Model {
             (Scene::Kind { code, mut levels, .. }, KeyCode::Esc) => {
                 let scene = match levels.pop() {
                     None => Scene::Code { text: code },
-                    Some(last) => Scene::Kind { code, levels, choice: Choice::at(last) },
+                    Some(last) => Scene::Kind { code, levels, picker: Picker::at(last) },
                 };
                 return (scene, None);
             }
-            (Scene::Kind { code, levels, choice }, KeyCode::Enter) => {
-                return (self.kind(code, levels, choice), None);
+            (Scene::Kind { code, levels, picker }, KeyCode::Enter) => {
+                return (self.kind(code, levels, picker), None);
             }
-            (Scene::Kind { code, levels, choice }, key) => {
-                let length =
-                    self.trial.factors.get(levels.len()).map_or(0, |factor| factor.levels.len());
-                return (Scene::Kind { code, levels, choice: choice.key(key, length) }, None);
+            (Scene::Kind { code, levels, picker }, key) => {
+                let picker = picker.key(key, self.levels_of(levels.len()));
+                return (Scene::Kind { code, levels, picker }, None);
             }
-            (Scene::SureEnrol { code, feature, resumed: false }, KeyCode::Esc) => {
-                let mut levels = self.trial.factors.levels(feature);
-                let choice = levels.pop().map_or_else(Choice::default, Choice::at);
-                return (Scene::Kind { code, levels, choice }, None);
+            (Scene::Outcome { patient, picker }, KeyCode::Enter) => {
+                return (self.chosen(patient, picker), None);
             }
-            (Scene::SureEnrol { code, resumed: true, .. }, KeyCode::Esc) => {
-                self.say(&format!("Patient {code} was not enrolled."));
-                return (Scene::List, Some(Order::Drop { code }));
-            }
-            (Scene::SureEnrol { code, feature, .. }, KeyCode::Enter) => {
-                self.say("");
-                return (self.asking_for(&code, false), Some(Order::Enrol { code, feature }));
-            }
-            (Scene::Outcome { patient, choice }, KeyCode::Enter) => {
-                return (self.chosen(patient, choice), None);
-            }
-            (Scene::Outcome { patient, choice }, key) => {
+            (Scene::Outcome { patient, picker }, key) => {
                 let labels = self.trial.labels.as_ref().map_or(0, Vec::len);
-                return (Scene::Outcome { patient, choice: choice.key(key, labels) }, None);
+                return (Scene::Outcome { patient, picker: picker.key(key, labels) }, None);
             }
-            (Scene::NoteKind { patient, choice }, KeyCode::Enter) => {
-                let kind = choice
+            (Scene::NoteKind { patient, picker }, KeyCode::Enter) => {
+                let kind = picker
                     .taken(NoteKind::ALL.len())
                     .map(|place| NoteKind::ALL.get(place).copied());
                 return match kind {
-                    Ok(Some(kind)) => (Scene::Note { patient, kind, text: String::new() }, None),
+                    Ok(Some(NoteKind::WrongKind)) => {
+                        self.say("");
+                        (right_kind(patient), None)
+                    }
+                    Ok(Some(kind)) => (noting(patient, kind, None), None),
                     other => {
                         self.fail(&other.err().unwrap_or_default());
-                        (Scene::NoteKind { patient, choice }, None)
+                        (Scene::NoteKind { patient, picker }, None)
                     }
                 };
             }
-            (Scene::NoteKind { patient, choice }, key) => {
-                let choice = choice.key(key, NoteKind::ALL.len());
-                return (Scene::NoteKind { patient, choice }, None);
+            (Scene::NoteKind { patient, picker }, key) => {
+                let picker = picker.key(key, NoteKind::ALL.len());
+                return (Scene::NoteKind { patient, picker }, None);
+            }
+            (Scene::RightKind { patient, mut levels, .. }, KeyCode::Esc) => {
+                let scene = match levels.pop() {
+                    None => Scene::NoteKind { patient, picker: Picker::default() },
+                    Some(last) => Scene::RightKind { patient, levels, picker: Picker::at(last) },
+                };
+                return (scene, None);
+            }
+            (Scene::RightKind { patient, levels, picker }, KeyCode::Enter) => {
+                return (self.right_kind_chosen(patient, levels, picker), None);
+            }
+            (Scene::RightKind { patient, levels, picker }, key) => {
+                let picker = picker.key(key, self.levels_of(levels.len()));
+                return (Scene::RightKind { patient, levels, picker }, None);
+            }
+            (Scene::Reason { patient, text }, KeyCode::Enter) => {
+                if text.trim().is_empty() {
+                    self.fail("Type why the kit cannot be used first.");
+                    return (Scene::Reason { patient, text }, None);
+                }
+                self.say("");
+                return (Scene::SureReplace { patient, reason: text.trim().to_owned() }, None);
+            }
+            (Scene::Reason { patient, text }, key) => {
+                return (Scene::Reason { patient, text: edit(text, key, MAX_REASON) }, None);
             }
             (Scene::Note { patient, kind, .. }, KeyCode::Esc) => {
                 let place = NoteKind::ALL.iter().position(|known| *known == kind);
-                let choice = place.map_or_else(Choice::default, Choice::at);
-                return (Scene::NoteKind { patient, choice }, None);
+                let picker = place.map_or_else(Picker::default, Picker::at);
+                return (Scene::NoteKind { patient, picker }, None);
             }
-            (Scene::Note { patient, kind, text }, KeyCode::Enter) => {
+            (Scene::Note { patient, kind, should_be, text }, KeyCode::Enter) => {
                 if text.trim().is_empty() {
                     self.fail("Type the note first.");
-                    return (Scene::Note { patient, kind, text }, None);
+                    return (Scene::Note { patient, kind, should_be, text }, None);
                 }
-                return (Scene::List, Some(Order::Note { number: patient.number, kind, text }));
+                let number = patient.number;
+                return (Scene::List, Some(Order::Note { number, kind, text, should_be }));
             }
-            (Scene::Note { patient, kind, text }, key) => {
-                return (Scene::Note { patient, kind, text: edit(text, key, MAX_NOTE) }, None);
+            (Scene::Note { patient, kind, should_be, text }, key) => {
+                let text = edit(text, key, MAX_NOTE);
+                return (Scene::Note { patient, kind, should_be, text }, None);
             }
             (Scene::Find { text }, KeyCode::Enter) => {
                 return (Scene::List, Some(Order::Find { code: text.trim().to_owned() }));
@@ -135,112 +158,18 @@ impl Model {
             (Scene::Number { patient, text }, key) => {
                 return (Scene::Number { patient, text: edit(text, key, 5) }, None);
             }
-            (Scene::SureOutcome { patient, y }, KeyCode::Enter) => {
-                let (number, what) =
-                    (patient.number, format!("the record of patient {}", patient.code));
-                let order = y.map_or(Order::Lost { number }, |y| Order::Outcome { number, y });
-                return (Scene::Asking { what, enrolment: false, logged: false }, Some(order));
-            }
-            (Scene::SureReplace { patient }, KeyCode::Enter) => {
-                let what = format!("another kit for patient {}", patient.code);
-                let order = Order::Replace { number: patient.number };
-                return (Scene::Asking { what, enrolment: false, logged: false }, Some(order));
-            }
-            (Scene::SureReplace { .. }, KeyCode::Esc) => return (Scene::List, None),
-            (Scene::SureOutcome { patient, y }, KeyCode::Esc) => {
-                return (if y.is_some() { self.outcome(patient) } else { Scene::List }, None);
-            }
             _ => {}
         }
         (self.scene.clone(), None)
     }
 
-    /// Patients whose code has the text that is searched for.
-    pub fn shown(&self) -> impl Iterator<Item = &Patient> {
-        let part = folded(&self.search);
-        self.waiting.iter().filter(move |patient| folded(&patient.code).contains(&part))
-    }
-
-    pub(super) fn selected(&self) -> Option<&Patient> {
-        self.shown().nth(self.cursor)
-    }
-
-    fn list(&mut self, key: KeyCode) -> Scene {
-        if self.searching {
-            return self.search(key);
-        }
-        let selected = self.selected().cloned();
-        let key =
-            if let KeyCode::Char(c) = key { KeyCode::Char(c.to_ascii_lowercase()) } else { key };
-        match (key, selected) {
-            (KeyCode::Char('q'), _) => self.quit = true,
-            (KeyCode::Char('?' | 'h') | KeyCode::F(1), _) => return Scene::Help,
-            (KeyCode::Char('e'), _) => return self.enrol(),
-            (KeyCode::Char('o') | KeyCode::Enter, Some(patient)) => return self.outcome(patient),
-            (KeyCode::Char('l'), Some(patient)) => {
-                self.say("");
-                return Scene::SureOutcome { patient, y: None };
-            }
-            (KeyCode::Char('a'), Some(patient)) => {
-                self.say("");
-                return Scene::Arm(patient);
-            }
-            (KeyCode::Char('k'), Some(patient)) if self.trial.kits.is_some() => {
-                self.say("");
-                return Scene::SureReplace { patient };
-            }
-            (KeyCode::Char('n'), Some(patient)) => {
-                self.say("");
-                return Scene::NoteKind { patient, choice: Choice::default() };
-            }
-            (KeyCode::Char('f'), _) => {
-                self.say("");
-                return Scene::Find { text: String::new() };
-            }
-            (KeyCode::Char('i'), _) => {
-                self.say("");
-                return Scene::Operator { text: String::new() };
-            }
-            (KeyCode::Char('o' | 'l' | 'a' | 'n'), None) => self.fail("No patient is chosen."),
-            (KeyCode::Char('/'), _) => self.searching = true,
-            (KeyCode::Char(digit), _) if digit.is_ascii_digit() => {
-                self.searching = true;
-                self.search = digit.to_string();
-                self.cursor = 0;
-            }
-            (KeyCode::Esc, _) => (self.search, self.cursor) = (String::new(), 0),
-            (key, _) => {
-                self.cursor =
-                    choice::moved(Some(self.cursor), key, self.shown().count()).unwrap_or(0)
-            }
-        }
-        if !matches!(key, KeyCode::Char('o' | 'l' | 'a' | 'n')) {
-            self.say("");
-        }
-        Scene::List
-    }
-
-    fn search(&mut self, key: KeyCode) -> Scene {
-        match key {
-            KeyCode::Enter => self.searching = false,
-            KeyCode::Esc => (self.searching, self.search, self.cursor) = (false, String::new(), 0),
-            KeyCode::Char(_) | KeyCode::Backspace => {
-                self.search = edit(std::mem::take(&mut self.search), key, MAX_CODE);
-                self.cursor = 0;
-            }
-            key => {
-                self.cursor =
-                    choice::moved(Some(self.cursor), key, self.shown().count()).unwrap_or(0)
-            }
-        }
-        Scene::List
-    }
-
-    fn enrol(&mut self) -> Scene {
+    pub(super) fn enrol(&mut self) -> Scene {
         match (&self.connection, self.status.as_ref().map(no_room)) {
             (Connection::Up(_), Some(None)) => {
                 self.say("");
-                return Scene::Code { text: String::new() };
+                let gap = self.gap.clone();
+                let first = self.first_of_enrolment();
+                return gap.map_or(first, |gap| Scene::SureElsewhere { gap });
             }
             (Connection::Up(_), Some(Some(why))) => {
                 self.fail(&format!("Nobody can be enrolled: {why}."))
@@ -262,7 +191,7 @@ impl Model {
         match self.trial.code.check(&text) {
             Ok(code) => {
                 self.say("");
-                Scene::Kind { code, levels: Vec::new(), choice: Choice::default() }
+                Scene::Kind { code, levels: Vec::new(), picker: Picker::default() }
             }
             Err(why) => {
                 self.fail(&why);
@@ -272,42 +201,69 @@ impl Model {
     }
 
     /// Takes the level of a factor; after the last factor the kind of patient is known.
-    fn kind(&mut self, code: String, mut levels: Vec<usize>, choice: Choice) -> Scene {
-        let length = self.trial.factors.get(levels.len()).map_or(0, |factor| factor.levels.len());
-        match choice.taken(length) {
+    fn kind(&mut self, code: String, mut levels: Vec<usize>, picker: Picker) -> Scene {
+        match picker.taken(self.levels_of(levels.len())) {
             Err(why) => {
                 self.fail(&why);
-                Scene::Kind { code, levels, choice }
+                Scene::Kind { code, levels, picker }
             }
             Ok(level) => {
                 self.say("");
                 levels.push(level);
                 match self.trial.factors.feature(&levels) {
                     Some(feature) => Scene::SureEnrol { code, feature, resumed: false },
-                    None => Scene::Kind { code, levels, choice: Choice::default() },
+                    None => Scene::Kind { code, levels, picker: Picker::default() },
                 }
             }
         }
     }
 
-    fn chosen(&mut self, patient: Patient, choice: Choice) -> Scene {
+    /// Levels of a factor.
+    fn levels_of(&self, factor: usize) -> usize {
+        self.trial.factors.get(factor).map_or(0, |factor| factor.levels.len())
+    }
+
+    /// Takes a level of the kind of patient that would have been right.
+    fn right_kind_chosen(
+        &mut self,
+        patient: Patient,
+        mut levels: Vec<usize>,
+        picker: Picker,
+    ) -> Scene {
+        match picker.taken(self.levels_of(levels.len())) {
+            Err(why) => {
+                self.fail(&why);
+                Scene::RightKind { patient, levels, picker }
+            }
+            Ok(level) => {
+                self.say("");
+                levels.push(level);
+                match self.trial.factors.feature(&levels) {
+                    Some(feature) => noting(patient, NoteKind::WrongKind, Some(feature)),
+                    None => Scene::RightKind { patient, levels, picker: Picker::default() },
+                }
+            }
+        }
+    }
+
+    fn chosen(&mut self, patient: Patient, picker: Picker) -> Scene {
         let labels = self.trial.labels.as_ref().map_or(0, Vec::len);
-        match choice.taken(labels).map(u16::try_from) {
+        match picker.taken(labels).map(u16::try_from) {
             Ok(Ok(y)) => {
                 self.say("");
                 Scene::SureOutcome { patient, y: Some(y) }
             }
             other => {
                 self.fail(&other.err().unwrap_or_default());
-                Scene::Outcome { patient, choice }
+                Scene::Outcome { patient, picker }
             }
         }
     }
 
-    fn outcome(&mut self, patient: Patient) -> Scene {
+    pub(super) fn outcome(&mut self, patient: Patient) -> Scene {
         self.say("");
         if self.trial.labels.is_some() {
-            Scene::Outcome { patient, choice: Choice::default() }
+            Scene::Outcome { patient, picker: Picker::default() }
         } else {
             Scene::Number { patient, text: String::new() }
         }
@@ -338,7 +294,15 @@ impl Model {
     }
 }
 
-fn edit(mut text: String, key: KeyCode, most: usize) -> String {
+fn noting(patient: Patient, kind: NoteKind, should_be: Option<u8>) -> Scene {
+    Scene::Note { patient, kind, should_be, text: String::new() }
+}
+
+fn right_kind(patient: Patient) -> Scene {
+    Scene::RightKind { patient, levels: Vec::new(), picker: Picker::default() }
+}
+
+pub(super) fn edit(mut text: String, key: KeyCode, most: usize) -> String {
     match key {
         KeyCode::Char(c) if text.chars().count() < most && is_plain(c) => text.push(c),
         KeyCode::Backspace => drop(text.pop()),

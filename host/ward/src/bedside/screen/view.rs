@@ -15,8 +15,10 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph, Wrap};
 
-use super::widgets::{age, bold, choice, choices, colour, cut, days, lines, scrolled, sure, typed};
-use super::{Connection, Model, Scene, letters};
+use super::help::{HELP, keys};
+use super::sign::sign_view;
+use super::widgets::{bold, choices, colour, cut, lines, typed};
+use super::{Connection, Model, Scene, confirm, letters, waiting};
 use crate::records::log::NoteKind;
 use crate::records::register::Patient;
 use equipoise::terms::Phase;
@@ -44,7 +46,7 @@ pub fn view(model: &Model, frame: &mut Frame<'_>) {
         Constraint::Length(3),
         Constraint::Length(1),
     ];
-    let [top, middle, message, keys] = Layout::vertical(rows).areas(area);
+    let [top, middle, message, bottom] = Layout::vertical(rows).areas(area);
     header(model, frame, top);
     scene(model, frame, middle);
     let style = if model.error { bold().patch(colour(model, Color::Red)) } else { Style::new() };
@@ -52,11 +54,11 @@ pub fn view(model: &Model, frame: &mut Frame<'_>) {
     let text =
         Paragraph::new(format!("{mark}{}", model.message)).style(style).wrap(Wrap { trim: true });
     frame.render_widget(text.block(Block::new().borders(Borders::TOP)), message);
-    let keys_line = Line::from(format!(" {}", help(model)))
+    let keys_line = Line::from(format!(" {}", keys(model)))
         .style(Style::new().add_modifier(Modifier::REVERSED));
     frame.render_widget(
         Paragraph::new(keys_line).style(Style::new().add_modifier(Modifier::REVERSED)),
-        keys,
+        bottom,
     );
 }
 
@@ -70,7 +72,8 @@ fn header(model: &Model, frame: &mut Frame<'_>, area: Rect) {
     let state = Span::styled(format!(" {} ", cut(&state, room)), style);
     let block = Block::bordered()
         .title(Span::styled(format!(" {} ", model.trial.title), bold()))
-        .title(Line::from(state).alignment(Alignment::Right));
+        .title(Line::from(state).alignment(Alignment::Right))
+        .title_bottom(Line::from(who_works(model)).alignment(Alignment::Right));
     let mut lines = model.status.map_or_else(
         || vec![Line::from("The device has not told its state yet.")],
         |status| {
@@ -109,9 +112,21 @@ fn header(model: &Model, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), area);
 }
 
+/// The person who works at the screen, for its frame.
+fn who_works(model: &Model) -> String {
+    if model.operator.is_empty() {
+        return String::new();
+    }
+    format!(" Operator: {} ", model.operator)
+}
+
 fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
+    if sign_view(model, frame, area) {
+        return;
+    }
     match &model.scene {
-        Scene::List => list(model, frame, area),
+        Scene::SignIn { .. } | Scene::Pin { .. } | Scene::Eligible { .. } => {}
+        Scene::List => waiting::draw(model, frame, area),
         Scene::Arm(patient) => arm(model, patient, frame, area),
         Scene::Help => lines(frame, area, "Help", HELP.lines().map(Line::from).collect()),
         Scene::Code { text } => {
@@ -130,55 +145,57 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
             ];
             lines(frame, area, "Enrol a patient", form);
         }
-        Scene::Kind { code, levels, choice } => {
+        Scene::Kind { code, levels, picker } => {
             let factor = model.trial.factors.get(levels.len());
             let names = factor.map_or(&[][..], |factor| &factor.levels);
             let question = match factor.map(|factor| factor.name.as_str()) {
                 Some("") | None => format!("Patient {code} is"),
                 Some(name) => format!("Patient {code}: {name}"),
             };
-            choices(model, frame, area, "Enrol a patient", &question, names, choice);
-        }
-        Scene::SureEnrol { code, feature, .. } => {
-            let text = format!("Enrol patient {code}, {}?", model.trial.feature_name(*feature));
-            let action = format!("enrol {code}");
-            sure(
-                frame,
-                area,
-                "Enrol a patient",
-                &text,
-                &action,
-                "An enrolment cannot be taken back.",
-            );
+            choices(model, frame, area, "Enrol a patient", &question, names, picker);
         }
         Scene::Asking { what, enrolment, logged } => {
             asking(model, frame, area, what, *enrolment, *logged);
         }
-        Scene::Outcome { patient, choice } => {
+        Scene::Outcome { patient, picker } => {
             let labels = model.trial.labels.as_deref().unwrap_or_default();
             let question = format!(
                 "Patient {}, number {}: {}",
                 patient.code, patient.number, model.trial.question
             );
-            choices(model, frame, area, "Outcome", &question, labels, choice);
+            choices(model, frame, area, "Outcome", &question, labels, picker);
         }
-        Scene::SureReplace { patient } => {
-            let given = model.trial.given(&patient.given);
-            let text = format!("Give patient {} another kit instead of {given}?", patient.code);
-            let action = format!("give {} another kit", patient.code);
-            sure(frame, area, "Another kit", &text, &action, "A kit cannot be taken back.");
-        }
-        Scene::NoteKind { patient, choice } => {
+        Scene::NoteKind { patient, picker } => {
             let names = NoteKind::ALL.map(|kind| kind.name().to_owned());
             let question = format!("Note on patient {}, number {}", patient.code, patient.number);
-            choices(model, frame, area, "Note", &question, &names, choice);
+            choices(model, frame, area, "Note", &question, &names, picker);
         }
-        Scene::Note { patient, kind, text } => {
+        Scene::RightKind { patient, levels, picker } => {
+            let factor = model.trial.factors.get(levels.len());
+            let names = factor.map_or(&[][..], |factor| &factor.levels);
+            let question = match factor.map(|factor| factor.name.as_str()) {
+                Some("") | None => format!("Patient {} should be", patient.code),
+                Some(name) => format!("Patient {} should be, {name}", patient.code),
+            };
+            choices(model, frame, area, "Note", &question, names, picker);
+        }
+        Scene::Reason { patient, text } => {
+            let given = model.trial.given(&patient.given);
             let form = [
-                format!("Patient {}, number {}: {}", patient.code, patient.number, kind.name()),
+                format!("Patient {}: why can {given} not be used?", patient.code),
                 format!("{text}_"),
-                "A note stays in the log and changes nothing else. Write no outcome here."
-                    .to_owned(),
+                "As: damaged, lost, expired, not kept cold. It stays in the log.".to_owned(),
+            ];
+            typed(frame, area, "Another kit", &form);
+        }
+        Scene::Note { patient, kind, should_be, text } => {
+            let right = should_be.map(|feature| model.trial.feature_name(feature));
+            let right = right.map_or(String::new(), |right| format!(", should be {right}"));
+            let who = format!("Patient {}, number {}", patient.code, patient.number);
+            let form = [
+                format!("{who}: {}{right}", kind.name()),
+                format!("{text}_"),
+                "A note stays in the log, not on the device. Write no outcome here.".to_owned(),
             ];
             typed(frame, area, "Note", &form);
         }
@@ -217,71 +234,12 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
             ];
             lines(frame, area, "Outcome", form);
         }
-        Scene::SureOutcome { patient, y } => {
-            let who = format!("Patient {}, number {}", patient.code, patient.number);
-            let warning = "What is recorded cannot be changed, and this terminal keeps no copy.";
-            match y {
-                None => {
-                    let text = format!("{who}: the outcome will never come");
-                    sure(frame, area, "Lost", &text, "record LOST", warning);
-                }
-                Some(y) => {
-                    let labels = model.trial.labels.as_deref().unwrap_or_default();
-                    let label =
-                        labels.get(usize::from(*y)).cloned().unwrap_or_else(|| y.to_string());
-                    let label = label.to_uppercase();
-                    let text = format!("{who}: {} {label}", model.trial.question);
-                    sure(frame, area, "Outcome", &text, &format!("record {label}"), warning);
-                }
-            }
-        }
+        Scene::SureEnrol { .. }
+        | Scene::SureOutcome { .. }
+        | Scene::SureAnyway { .. }
+        | Scene::SureElsewhere { .. }
+        | Scene::SureReplace { .. } => confirm::draw(model, frame, area),
     }
-}
-
-fn list(model: &Model, frame: &mut Frame<'_>, area: Rect) {
-    let title = match (model.search.as_str(), model.searching) {
-        ("", false) => format!("Outcomes waiting: {}", model.waiting.len()),
-        (part, typing) => {
-            let cursor = if typing { "_" } else { "" };
-            format!(
-                "Outcomes waiting: {} of {}, code has {part}{cursor}",
-                model.shown().count(),
-                model.waiting.len()
-            )
-        }
-    };
-    if model.waiting.is_empty() {
-        let text = vec![
-            Line::default(),
-            Line::from("  Nobody is waiting for an outcome."),
-            Line::default(),
-            Line::styled("  Press E to enrol the next patient.", bold()),
-        ];
-        return lines(frame, area, &title, text);
-    }
-    let last = if model.trial.due.is_some() { "due" } else { "waiting" };
-    let mut text = vec![Line::from(format!(
-        "    {:<24} {:>7}  {:<25} {last:>13}",
-        "code", "number", "kind of patient"
-    ))];
-    let room = usize::from(area.height).saturating_sub(text.len() + 2).max(1);
-    let shown: Vec<&Patient> = model.shown().collect();
-    for (place, patient) in scrolled(&shown, model.cursor, room) {
-        let feature = cut(&model.trial.feature_name(patient.feature), 25);
-        let when = model.trial.due.map(|due| due.after(patient.since)).map_or_else(
-            || age(patient.since, model.now),
-            |due| {
-                if due < model.now {
-                    format!("OVERDUE {}", days(due, model.now))
-                } else {
-                    format!("in {}", days(model.now, due))
-                }
-            },
-        );
-        let row = format!("{:<24} {:>7}  {feature:<25} {when:>13}", patient.code, patient.number);
-        text.push(choice(model, &row, place == model.cursor));
-    }
-    lines(frame, area, &title, text);
 }
 
 fn arm(model: &Model, patient: &Patient, frame: &mut Frame<'_>, area: Rect) {
@@ -337,56 +295,3 @@ fn asking(
     }
     lines(frame, area, "Asking", text);
 }
-
-const fn help(model: &Model) -> &'static str {
-    match &model.scene {
-        Scene::List if model.searching => {
-            "Type part of a code   Up/Down choose   Enter keep   Esc all"
-        }
-        Scene::List if model.waiting.is_empty() => {
-            "E enrol   F find   I operator   ? help   Q quit"
-        }
-        Scene::List if model.trial.kits.is_some() => {
-            "E enrol  / search  O outcome  L lost  A kit  K other kit  N note  ? help  Q quit"
-        }
-        Scene::List => {
-            "E enrol  / search  O outcome  L lost  A arm  N note  F find  ? help  Q quit"
-        }
-        Scene::Code { .. } => "Type the code   Enter next   Esc back",
-        Scene::Kind { .. } | Scene::Outcome { .. } => {
-            "Up/Down or number choose   Enter next   Esc back"
-        }
-        Scene::Number { .. } => "Type the number   Enter next   Esc back",
-        Scene::NoteKind { .. } => "Up/Down or number choose   Enter next   Esc back",
-        Scene::Note { .. } => "Type the note   Enter write it to the log   Esc back",
-        Scene::Find { .. } => "Type the code   Enter show the arm   Esc back",
-        Scene::Operator { .. } => "Type a name   Enter switch   Esc back",
-        Scene::SureEnrol { resumed: true, .. } => "Enter enrol   Esc do not enrol",
-        Scene::SureEnrol { .. } => "Enter enrol   Esc back",
-        Scene::SureReplace { .. } => "Enter give another kit   Esc back",
-        Scene::SureOutcome { .. } => "Enter record as shown   Esc back",
-        Scene::Asking { enrolment: true, logged: true, .. } => {
-            "Please wait   Q quit (nothing is lost)"
-        }
-        Scene::Asking { .. } => "Please wait",
-        Scene::Arm(_) => "Enter when you have read it",
-        Scene::Help => "Enter or Esc back",
-    }
-}
-
-const HELP: &str = "
-  E          enrol the next patient: code and kind, then the arm or kit appears
-  Up, Down   choose a patient who is waiting for an outcome
-  /, digits  search the waiting patients by part of their code
-  O, Enter   enter the outcome of the chosen patient
-  L          declare that the outcome will never come
-  A          show the arm or kit of the chosen patient once more
-  K          give the chosen patient another kit (blinded trials)
-  N          write a note on the chosen patient
-  F          find the arm or kit of a patient who was enrolled before
-  I          switch the operator
-  C          write the list of all enrolments to a CSV file beside the log
-  Q          leave; nothing is lost, the next start goes on here
-
-  An outcome goes to the device and is kept nowhere on this terminal.
-  If the device is unplugged, plug it in again: the terminal goes on.";

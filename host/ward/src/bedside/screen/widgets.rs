@@ -7,7 +7,8 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph, Wrap};
 
-use super::{Choice, Model};
+use super::{Model, Picker};
+use crate::records::words::span;
 
 pub(super) fn bold() -> Style {
     Style::new().add_modifier(Modifier::BOLD)
@@ -40,27 +41,37 @@ pub(super) fn typed(
     lines(frame, area, title, form);
 }
 
-/// A confirmation: `action` is what Enter does, in words that cannot be read the other way round.
-pub(super) fn sure(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    title: &str,
-    question: &str,
-    action: &str,
-    warning: &str,
-) {
-    let text = vec![
+/// A confirmation in words.
+pub(super) struct Sure {
+    pub title: &'static str,
+    pub question: String,
+    /// Further facts, one a line.
+    pub about: Vec<String>,
+    /// Effect of the key, in words that cannot be read the other way round.
+    pub action: String,
+    pub warning: String,
+}
+
+/// Draws a confirmation with the letter that confirms it.
+pub(super) fn sure(frame: &mut Frame<'_>, area: Rect, key: char, sure: &Sure) {
+    let mut text = vec![
         Line::default(),
-        Line::styled(format!("  {question}"), bold()),
+        Line::styled(format!("  {}", sure.question), bold()),
         Line::default(),
-        Line::from(format!("  {warning}")),
+    ];
+    text.extend(sure.about.iter().map(|line| Line::from(format!("  {line}"))));
+    if !sure.about.is_empty() {
+        text.push(Line::default());
+    }
+    text.extend([
+        Line::from(format!("  {}", sure.warning)),
         Line::default(),
         Line::from(vec![
-            Span::styled(format!("  Enter: {action}"), bold()),
+            Span::styled(format!("  {key}: {}", sure.action), bold()),
             Span::raw("      Esc: back"),
         ]),
-    ];
-    lines(frame, area, title, text);
+    ]);
+    lines(frame, area, sure.title, text);
 }
 
 pub(super) fn choices(
@@ -70,7 +81,7 @@ pub(super) fn choices(
     title: &str,
     question: &str,
     names: &[String],
-    chosen: &Choice,
+    chosen: &Picker,
 ) {
     let at = chosen.place(names.len());
     let mut text =
@@ -122,11 +133,5 @@ pub(super) fn days(from: Timestamp, to: Timestamp) -> String {
 /// How long ago, in the two largest units.
 #[must_use]
 pub fn age(since: Timestamp, now: Timestamp) -> String {
-    let minutes = now.duration_since(since).as_secs().max(0) / 60;
-    let (days, hours, minutes) = (minutes / (24 * 60), minutes / 60 % 24, minutes % 60);
-    match (days, hours) {
-        (0, 0) => format!("{minutes} min"),
-        (0, _) => format!("{hours} h {minutes:02}"),
-        _ => format!("{days} d {hours} h"),
-    }
+    span(now.duration_since(since))
 }

@@ -12,7 +12,9 @@ use crate::own_file;
 use equipoise::wire::Hex;
 
 /// Stands for the hash before the first line; the number is the version of the format.
-pub const GENESIS: &str = "equipoise log 1";
+pub const GENESIS: &str = "equipoise log 2";
+/// The same of the version that equipoise 0.1 and 0.2 write, to name it when it is refused.
+const GENESIS_1: &str = "equipoise log 1";
 
 pub(super) const OPENING: &str = "{\"hash\":\"";
 pub(super) const AFTER_HASH: &str = "\",";
@@ -40,6 +42,8 @@ impl Head {
 pub enum LogError {
     /// The chain breaks at this line: it was changed, or a line before it was dropped or moved.
     Broken(u64),
+    /// The log is of version 1.
+    Earlier,
     /// Bytes after the last line feed.
     Torn(u64),
     /// The chain holds, but the line is not one this program writes.
@@ -67,6 +71,10 @@ impl fmt::Display for LogError {
             Self::Broken(line) => write!(
                 f,
                 "line {line} does not follow from the line before it: it was changed, or a line was dropped, added or moved"
+            ),
+            Self::Earlier => f.write_str(
+                "the log is of version 1, as equipoise 0.1 and 0.2 write it; this program reads version 2: finish a \
+                 running trial with equipoise 0.2, and begin a new log for a new trial",
             ),
             Self::Torn(line) => write!(f, "line {line} is torn: it has no line feed"),
             Self::Content(line, what) => {
@@ -104,9 +112,14 @@ impl std::error::Error for LogError {}
 /// Follows the chain from the first byte; gives the hash of every line.
 ///
 /// # Errors
-/// The first line that breaks the chain, or bytes after the last line feed.
+/// The first line that breaks the chain, bytes after the last line feed, or a log of an earlier
+/// version.
 pub fn follow(bytes: &[u8]) -> Result<Vec<String>, LogError> {
-    follow_from(GENESIS, bytes)
+    let first = bytes.split_inclusive(|b| *b == b'\n').next().unwrap_or_default();
+    follow_from(GENESIS, bytes).map_err(|error| match error {
+        LogError::Broken(1) if follow_from(GENESIS_1, first).is_ok() => LogError::Earlier,
+        error => error,
+    })
 }
 
 /// The same from a later line on, given the hash of the line before it.

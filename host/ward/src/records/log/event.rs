@@ -2,22 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::records::eligibility::Answered;
+use crate::records::signing::Signature;
+
 /// Event in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the fields are named as they are written")]
 pub enum Event {
-    /// The log begins: which trial it is for. Logs of earlier versions have neither id nor digest.
-    Opened {
-        title: String,
-        plan: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        trial: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        file: Option<String>,
-    },
-    /// A person said that this log, begun by an earlier version, is of this trial.
-    Tied { trial: String, file: String },
+    /// The log begins: which trial it is for, with the trial's id and the digest of its file.
+    Opened { title: String, plan: String, trial: String, file: String },
+    /// A patient passed the questions about eligibility and consent, and is about to be enrolled.
+    Eligible { code: String, answers: Vec<Answered> },
+    /// A patient did not pass them: an entry of the screening log, without a code.
+    NotEligible { reason: String, answers: Vec<Answered> },
     /// A person confirmed an enrolment; written before the device is asked for anything.
     Wanted { code: String, feature: u8, feature_name: String },
     /// A confirmed enrolment was given up before the device was asked for it.
@@ -52,11 +50,27 @@ pub enum Event {
         answered: String,
     },
     /// The device gave another kit for one that cannot be used.
-    Replaced { code: String, patient: u32, count: u8, kit: u32, label: String, answered: String },
+    Replaced {
+        code: String,
+        patient: u32,
+        count: u8,
+        kit: u32,
+        label: String,
+        reason: String,
+        answered: String,
+    },
     /// Replacements up to this one were given, by another terminal or without an answer here.
     ReplacementUnclear { code: String, patient: u32, count: u8, asked: String, answered: String },
     /// The arm of a kit is about to be named, in an emergency; the arm is not in this log.
-    Unblinded { title: String, kit: u32, label: String, reason: String },
+    Unblinded {
+        title: String,
+        kit: u32,
+        label: String,
+        reason: String,
+        /// The patient who was given it; none if no log has it.
+        code: Option<String>,
+        patient: Option<u32>,
+    },
     /// The device refused an enrolment: the patient has no number, the code is free again.
     Refused { code: String, patient: u32, asked: String, answered: String },
     /// Another terminal went on before the arm arrived: it cannot be known any more.
@@ -68,7 +82,24 @@ pub enum Event {
     /// The device acknowledged an outcome or a loss, but had one on record before: nothing changed.
     AlreadyRecorded { code: String, patient: u32, answered: String },
     /// A note on a patient: something that happened and cannot be changed on the device.
-    Note { code: String, patient: u32, kind: NoteKind, text: String },
+    Note {
+        code: String,
+        patient: u32,
+        kind: NoteKind,
+        text: String,
+        /// The kind of patient that would have been right, if the note is about a wrong one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        should_be: Option<String>,
+    },
+    /// A person confirmed that these records of the device's patients are not in this log: first
+    /// and last numbers of patients, of so many assigned, and outcomes or losses beside theirs.
+    Elsewhere { patients: Vec<(u32, u32)>, assigned: u32, outcomes: u32 },
+    /// A person of the staff signed in at a view.
+    SignedIn { id: String, view: String },
+    /// A person of the staff left a view, or it was locked because nobody used it.
+    SignedOut { id: String, view: String, why: String },
+    /// A PIN was wrong; it is nowhere in this log.
+    WrongPin { id: String },
     /// Another person works at the terminal from here on.
     Operator { from: String },
     /// A custodian's command; keys and proofs are withheld.
@@ -81,27 +112,40 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoteKind {
+    /// The patient left the trial: marked, never overdue, asked about before an outcome.
+    Withdrawn,
+    /// The patient was not eligible or was randomised in error: marked.
+    Ineligible,
+    /// The patient was enrolled as the wrong kind of patient: marked, with the right one.
+    WrongKind,
     /// The patient did not get what the arm says.
     Deviation,
-    /// The patient was enrolled as the wrong kind of patient.
-    WrongKind,
-    /// The patient left the trial.
-    Withdrawal,
+    /// The marks of earlier notes were wrong: they are taken away.
+    Correction,
     /// Anything else.
     Other,
 }
 
 impl NoteKind {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Deviation, Self::WrongKind, Self::Withdrawal, Self::Other];
+    pub const ALL: [Self; 6] = [
+        Self::Withdrawn,
+        Self::Ineligible,
+        Self::WrongKind,
+        Self::Deviation,
+        Self::Correction,
+        Self::Other,
+    ];
 
     /// The kind in words.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Deviation => "deviation",
+            Self::Withdrawn => "withdrawn",
+            Self::Ineligible => "ineligible or randomised in error",
             Self::WrongKind => "wrong kind of patient",
-            Self::Withdrawal => "withdrawal",
+            Self::Deviation => "deviation",
+            Self::Correction => "correction: the marks of earlier notes are wrong",
             Self::Other => "other",
         }
     }
@@ -116,6 +160,9 @@ pub struct Entry {
     pub time: String,
     /// Who sat at the terminal.
     pub operator: String,
+    /// The signature, if somebody typed their PIN for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<Signature>,
     /// The event.
     #[serde(flatten)]
     pub event: Event,

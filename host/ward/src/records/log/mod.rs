@@ -57,12 +57,16 @@ pub use event::{Entry, Event, NoteKind};
 use head::HeadFile;
 use jiff::Timestamp;
 
+use crate::records::signing::{Signature, Signer};
+
 /// An open log, locked against a second terminal.
 #[derive(Debug)]
 pub struct Log {
     file: File,
     path: PathBuf,
     operator: String,
+    /// Who signs the next lines.
+    signer: Option<Signer>,
     head: Head,
     head_file: HeadFile,
     /// Bytes of all whole lines.
@@ -109,6 +113,7 @@ impl Log {
             file,
             path: path.to_owned(),
             operator,
+            signer: None,
             head: head_of(&hashes),
             head_file,
             length: whole as u64,
@@ -166,6 +171,7 @@ impl Log {
             line: self.head.lines + 1,
             time: time.to_string(),
             operator: self.operator.clone(),
+            signed: self.signer.as_ref().and_then(|signer| Signature::of(signer, &event)),
             event,
         };
         self.write(&entry).map_err(|error| LogError::Disk(self.path.clone(), error))?;
@@ -190,6 +196,11 @@ impl Log {
         self.length += line.len() as u64;
         self.head = next;
         Ok(())
+    }
+
+    /// Lines from here on name this operator, and are signed by `signer`.
+    pub fn act_as(&mut self, operator: &str, signer: Option<Signer>) {
+        (self.operator, self.signer) = (operator.to_owned(), signer);
     }
 
     /// Lines from here on name this operator.

@@ -60,6 +60,21 @@ fn worthless_estimates_are_named() {
     assert!(!table(&effects, None).contains("nothing"));
 }
 
+/// Repeated intervals and pooling start from the estimate before it was cut.
+#[test]
+fn the_middle_of_a_cut_interval() {
+    let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
+    near(middle(0.4, 0.1, [0.2, 0.6]), 0.4);
+    near(middle(1.0, 0.2, [1.3 - Z95 * 0.2, 1.0]), 1.3);
+    near(middle(-1.0, 0.1, [-1.0, -1.1 + Z95 * 0.1]), -1.1);
+    // Nothing is left of the interval, or all of it was cut.
+    near(middle(1.0, 0.1, [1.0, 1.0]), 1.0);
+    near(middle(1.0, 2.0, [-1.0, 1.0]), 1.0);
+    let cut = Estimate { estimate: 1.0, low: 1.3 - Z95 * 0.2, high: 1.0, ..row(1.3, 0.2, 50) };
+    let adjusted = effects(vec![cut]).adjust(Some(Simultaneous::Bonferroni)).adjusted.unwrap();
+    near(adjusted.rows[0].low, 1.3 - Z95 * 0.2);
+}
+
 /// Without outcomes there is nothing to weigh by.
 #[test]
 fn no_outcomes_no_overall_effect() {

@@ -2,10 +2,13 @@
 
 use serde::Deserialize;
 
-use super::TrialFile;
+use super::{TrialFile, VERSION};
 use crate::records::code::{CheckDigit, CodeRule};
+use crate::records::eligibility::{Eligibility, RawQuestion};
 use crate::records::factors::{Factors, names};
 use crate::records::kit_label::{KitLabel, RawLabel};
+use crate::records::signing::Signing;
+use crate::records::staff::Role;
 use crate::records::text;
 use equipoise::plan::{Key, Plan};
 use equipoise::terms::MAX_KITS;
@@ -18,6 +21,8 @@ const MAX_SENTENCE: usize = 60;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Raw {
+    #[serde(rename = "version")]
+    _version: i64,
     title: String,
     features: Option<Vec<String>>,
     factors: Option<toml::Table>,
@@ -29,6 +34,12 @@ struct Raw {
     code_unicode: bool,
     #[serde(default)]
     blinded: bool,
+    #[serde(default)]
+    sign: Vec<Role>,
+    #[serde(rename = "lock-after")]
+    lock_after: Option<f64>,
+    #[serde(default)]
+    eligibility: Vec<RawQuestion>,
     kits: Option<RawLabel>,
     plan: toml::Table,
     boundary: Option<RawBoundary>,
@@ -43,9 +54,32 @@ struct RawOutcome {
     due: Option<String>,
 }
 
+/// The version alone, which is read before anything else.
+#[derive(Deserialize)]
+struct RawVersion {
+    version: Option<toml::Value>,
+}
+
+fn version(text: &str) -> Result<(), String> {
+    match parsed::<RawVersion>(text)?.version {
+        Some(toml::Value::Integer(VERSION)) => Ok(()),
+        Some(other) => Err(format!("version = {other}, allowed {VERSION}")),
+        None => Err(format!(
+            "there is no version: it is a trial file of version 1, as equipoise 0.1 and 0.2 read it, allowed version = \
+             {VERSION}. Finish a running trial with equipoise 0.2; a new trial takes a file of version {VERSION}, see \
+             CHANGELOG.md"
+        )),
+    }
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
+}
+
 /// The trial of this text; what is not allowed, if it is none.
 pub(super) fn check(text: &str) -> Result<TrialFile, String> {
-    let raw: Raw = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    version(text)?;
+    let raw: Raw = parsed(text)?;
     text::check("title", &raw.title, MAX_SENTENCE)?;
     text::check("outcome.question", &raw.outcome.question, MAX_SENTENCE)?;
     let factors = factors(raw.features, raw.factors)?;
@@ -88,6 +122,8 @@ pub(super) fn check(text: &str) -> Result<TrialFile, String> {
         due: raw.outcome.due.map(|due| due.parse()).transpose()?,
         boundary: raw.boundary.map(Boundary::try_from).transpose()?,
         kits: kits(raw.blinded, raw.kits, &plan)?,
+        eligibility: Eligibility::new(raw.eligibility)?,
+        signing: Signing::new(raw.sign, raw.lock_after)?,
     })
 }
 

@@ -7,7 +7,7 @@
 //! the plan do not change it, so a trial that runs can get another rule):
 //!
 //! ```text
-//! equipoise trial 1\n
+//! equipoise trial 2\n
 //! title <bytes>:<text>\n
 //! arm <bytes>:<text>\n            twice: arm 0, arm 1
 //! feature <bytes>:<text>\n        once a feature, in the device's order
@@ -19,13 +19,15 @@
 //! kit-prefix <bytes>:<text>\n
 //! kit-digits <number>\n
 //! kit-check none|luhn|damm\n
+//! eligibility yes|no criterion|consent <bytes>:<text>\n   once a question, in order
+//! sign enrol|outcome|unblind\n                            once an act, in the file's order
 //! ```
 //!
 //! `<bytes>` is the decimal length of the text in UTF-8, so that no text can imitate another line.
 
 use sha2::{Digest, Sha256};
 
-use super::TrialFile;
+use super::{TrialFile, VERSION};
 use crate::records::kit_label::KitLabel;
 
 /// Bytes of [`TrialFile::digest`].
@@ -41,7 +43,7 @@ impl TrialFile {
         };
         let labels = self.labels.as_deref().unwrap_or_default();
         [
-            "equipoise trial 1\n".to_owned(),
+            format!("equipoise trial {VERSION}\n"),
             line("title", &self.title),
             lines("arm", &self.arms),
             lines("feature", &self.features),
@@ -50,6 +52,8 @@ impl TrialFile {
             lines("label", labels),
             self.boundary.map_or(String::new(), |boundary| boundary.canonical()),
             self.kits.as_ref().map_or(String::new(), KitLabel::canonical),
+            self.eligibility.canonical(),
+            self.signing.canonical(),
         ]
         .concat()
     }
@@ -82,8 +86,15 @@ impl TrialFile {
                 ),
             ]
         };
-        let pairs =
-            both(provisioned).into_iter().zip(both(self)).filter(|(theirs, ours)| theirs != ours);
+        let lines = |text: String| text.trim_end().replace('\n', ", ");
+        let asked = |file: &Self| {
+            [
+                ("eligibility", lines(file.eligibility.canonical())),
+                ("sign", lines(file.signing.canonical())),
+            ]
+        };
+        let both = |file: &Self| both(file).into_iter().chain(asked(file));
+        let pairs = both(provisioned).zip(both(self)).filter(|(theirs, ours)| theirs != ours);
         pairs
             .map(|((key, theirs), (_, ours))| {
                 format!("{key}: {theirs} on the device, {ours} in the file")
@@ -114,13 +125,13 @@ mod tests {
         let example = TrialFile::example().unwrap();
         assert_eq!(
             example.canonical(),
-            "equipoise trial 1\ntitle 31:Early walking after hip surgery\narm 10:Usual care\n\
+            "equipoise trial 2\ntitle 31:Early walking after hip surgery\narm 10:Usual care\n\
              arm 13:Early walking\nfeature 14:under 65, home\nfeature 19:under 65, care home\n\
              feature 16:65 or over, home\nfeature 21:65 or over, care home\n\
              question 24:Walks unaided on day 14?\nscale 1\nlabel 2:no\nlabel 3:yes\n"
         );
         // As `sha256sum` of these lines begins.
-        assert_eq!(equipoise::wire::Hex(&example.digest()).to_string(), "ca138d81f037478a");
+        assert_eq!(equipoise::wire::Hex(&example.digest()).to_string(), "73e796e99e1340ad");
         for (from, to) in [
             ("Early walking after", "Early walking before"),
             ("\"Usual care\", \"Early walking\"", "\"Early walking\", \"Usual care\""),

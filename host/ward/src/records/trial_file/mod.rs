@@ -2,6 +2,7 @@
 //!
 //! | key | meaning | allowed |
 //! |---|---|---|
+//! | `version` | version of the format | 2 |
 //! | `title` | name of the trial | 1 to 60 characters |
 //! | `features` | names of the kinds of patient, in the device's order from 0 | 1 to 64 different names |
 //! | `[factors]` | instead of `features`: factors with their levels, see [`crate::records::factors`] | up to 64 combinations |
@@ -9,10 +10,13 @@
 //! | `code` | what patient codes look like, see [`crate::records::code`]; may be left out | a regular expression |
 //! | `code-check` | check digit of patient codes; may be left out | `"luhn"`, `"damm"` |
 //! | `code-unicode` | whether patient codes may have letters and digits of all scripts; may be left out | `true`, `false` |
+//! | `sign` | acts for which a person of the staff types the PIN again; may be left out | of `"enrol"`, `"outcome"`, `"unblind"` |
+//! | `lock-after` | minutes after which a view that is left alone shows nothing of patients, where there is a staff file; may be left out | 0.05 to 480; 10 |
 //! | `blinded` | patients are given kit numbers, not arms; may be left out | `true`, with `kits` in `[plan]`; `false` |
 //! | `[kits]` | what is written on a kit, see [`super::kit_label`]; may be left out | only in a blinded trial |
 //! | `[plan]` | the keys of [`equipoise::plan`]; `features` may be left out, it is the number of names | numbers as integers, decimals or `"num/den"` |
 //! | `[boundary]` `kind`, `effect` | critical values for several reports and the planned effect, see [`equipoise_study::boundaries`]; may be left out | `"obrien-fleming"`, `"pocock"`; -1..=1 |
+//! | `[[eligibility]]` `text`, `answer`, `consent` | questions before every enrolment, see [`crate::records::eligibility`]; may be left out | up to 20 |
 //! | `[outcome]` `question` | what is asked about a patient | 1 to 60 characters |
 //! | `[outcome]` `due` | how long after the enrolment the outcome is due; may be left out | as `"14 days"` |
 //! | `[outcome]` `labels` | names of the outcomes 0, 1, ..; without them an outcome is entered as a number | `scale` + 1 different names |
@@ -29,13 +33,18 @@ use std::path::Path;
 use crate::records::alike::check_names;
 use crate::records::code::CodeRule;
 use crate::records::due::Due;
+use crate::records::eligibility::Eligibility;
 use crate::records::factors::Factors;
 use crate::records::kit_label::KitLabel;
 use crate::records::register::Treatment;
+use crate::records::signing::Signing;
 pub use digest::DIGEST_BYTES;
 use equipoise::plan::Plan;
 use equipoise::terms::Arm;
 use equipoise_study::boundaries::adjusted::Boundary;
+
+/// Version of the format. Files of version 1, which equipoise 0.1 and 0.2 read, do not name theirs.
+pub const VERSION: i64 = 2;
 
 /// The example that ships with the program.
 pub const EXAMPLE: &str = include_str!("../../../../../examples/trial.toml");
@@ -65,6 +74,10 @@ pub struct TrialFile {
     pub boundary: Option<Boundary>,
     /// Form of kit labels, in a blinded trial.
     pub kits: Option<KitLabel>,
+    /// Questions before every enrolment.
+    pub eligibility: Eligibility,
+    /// Acts that are signed, and when views are locked.
+    pub signing: Signing,
 }
 
 /// Why a trial file was not taken.
@@ -158,6 +171,18 @@ impl TrialFile {
         }
     }
 
+    /// The label of the kit that the last one was given in place of, if it was.
+    #[must_use]
+    pub fn replaced_name(&self, given: &Treatment) -> Option<String> {
+        match given {
+            Treatment::Kits { kits, .. } => match kits.as_slice() {
+                [.., old, _] => Some(self.kit_label(*old)),
+                _ => None,
+            },
+            Treatment::Arm(_) => None,
+        }
+    }
+
     /// The label of a kit; its number in a trial that is not blinded.
     #[must_use]
     pub fn kit_label(&self, kit: u32) -> String {
@@ -202,6 +227,17 @@ mod tests {
         assert_eq!(trial.outcome("yes"), Some(1));
         assert_eq!(trial.outcome("2"), None);
         assert_eq!(trial.arm_name(Arm::One), "Early walking");
+    }
+
+    /// A file of version 1 is refused by its name.
+    #[test]
+    fn version_1_is_refused_by_name() {
+        let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/trial-1.toml");
+        let error = TrialFile::read(Path::new(golden)).unwrap_err().to_string();
+        assert!(
+            error.contains("trial-1.toml: there is no version: it is a trial file of version 1")
+        );
+        assert!(error.contains("Finish a running trial with equipoise 0.2"), "{error}");
     }
 
     /// Every error names the file, the key, the value and what is allowed.
@@ -266,6 +302,9 @@ mod tests {
         let unknown =
             TrialFile::parse("t.toml", &format!("colour = 1\n{EXAMPLE}")).unwrap_err().to_string();
         assert!(unknown.contains("t.toml") && unknown.contains("colour"), "{unknown}");
+        let next = EXAMPLE.replacen("version = 2", "version = 3", 1);
+        let error = TrialFile::parse("t.toml", &next).unwrap_err().to_string();
+        assert_eq!(error, "t.toml: version = 3, allowed 2");
         let missing = TrialFile::read(Path::new("/nowhere/t.toml")).unwrap_err().to_string();
         assert!(missing.starts_with("/nowhere/t.toml: cannot be read: "), "{missing}");
     }

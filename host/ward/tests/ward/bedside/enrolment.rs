@@ -87,13 +87,30 @@ fn code_is_enrolled_once() {
 #[test]
 fn number_of_another_terminal_is_not_taken() {
     let ward = Ward::new(&[Fate::Others(2)]);
-    let patient = ward.terminal().enrol("P-1", 0).unwrap();
-    assert_eq!((patient.number, patient.given), (3, Treatment::Arm(Arm::Zero)));
+    let mut terminal = ward.terminal();
+    // The other terminal may have enrolled the same patient: a person looks first.
+    let why = refused(terminal.enrol("P-1", 0).unwrap_err());
+    assert!(why.starts_with("This log does not know patients 1 to 2: restore it"), "{why}");
     assert!(matches!(&ward.events()[2], Event::Refused { patient: 1, .. }));
+    elsewhere(&mut terminal);
+    let patient = terminal.enrol("P-1", 0).unwrap();
+    assert_eq!((patient.number, patient.given), (3, Treatment::Arm(Arm::Zero)));
     // The first copy got lost, another terminal took the number: the device compared the tags and
     // said so.
     let ward = Ward::new(&[Fate::RequestLost, Fate::Others(1)]);
-    assert_eq!(ward.terminal().enrol("P-1", 0).unwrap().number, 2);
+    let mut terminal = ward.terminal();
+    assert!(terminal.enrol("P-1", 0).is_err());
+    elsewhere(&mut terminal);
+    assert_eq!(terminal.enrol("P-1", 0).unwrap().number, 2);
+}
+
+/// Confirms that what the log does not know is elsewhere.
+fn elsewhere(terminal: &mut Bedside) {
+    let status = terminal.status().unwrap();
+    let gap = terminal.gap(&status).unwrap().to_string();
+    assert!(terminal.confirm_elsewhere("another gap").is_err());
+    terminal.confirm_elsewhere(&gap).unwrap();
+    assert_eq!(terminal.gap(&status), None);
 }
 
 /// An arm that cannot be known any more is called unclear and never guessed.
@@ -105,6 +122,7 @@ fn unknowable_arm_is_unclear() {
     assert!(why.contains("cannot be known any more"), "{why}");
     assert!(matches!(ward.events().last(), Some(Event::Unclear { patient: 1, .. })));
     assert!(terminal.enrol("P-1", 0).is_err(), "the code stays used");
+    elsewhere(&mut terminal);
     assert_eq!(terminal.enrol("P-2", 0).unwrap().number, 3, "others go on");
     let ward = Ward::new(&[Fate::LostThenOtherAndClosed]);
     assert!(ward.terminal().enrol("P-1", 0).is_err());
@@ -151,4 +169,18 @@ fn pending_code_outlives_its_rule() {
     let why = refused(after.find("#2").unwrap_err());
     assert_eq!(why, "this log has no arm of a patient \"#2\"");
     assert!(matches!(after.enrol("Ж-8", 2), Err(Failure::Usage(_))));
+}
+
+/// An enrolment that is answered to another person is still that of the one who asked.
+#[test]
+fn who_asked_is_who_enrolled() {
+    let ward = Ward::new(&[Fate::Unplugged]);
+    let mut terminal = ward.terminal();
+    assert!(terminal.enrol("P-1", 2).is_err());
+    drop(terminal);
+    ward.plug_in();
+    let trial = TrialFile::example().unwrap();
+    let mut later = Bedside::open(ward.client(), trial, &ward.log(), "night nurse").unwrap();
+    let patient = later.resume().unwrap().unwrap();
+    assert_eq!((patient.operator.as_str(), later.log().operator()), ("nurse", "night nurse"));
 }

@@ -29,8 +29,10 @@ fn second_outcome_changes_nothing() {
     let events = ward.events().len();
     for number in [1, 2] {
         let why = refused(terminal.outcome(number, 0).unwrap_err());
-        let time = terminal.register().resolved(number).unwrap().to_owned();
-        assert_eq!(why, format!("patient P-{number}: already recorded at {time}; nothing changed"));
+        let resolved = terminal.register().resolved(number).unwrap();
+        let how = if number == 1 { "recorded" } else { "declared lost" };
+        let how = format!("{how} at {} by nurse", resolved.time);
+        assert_eq!(why, format!("patient P-{number}: already {how}; nothing changed"));
         assert!(terminal.lost(number).is_err());
     }
     assert_eq!(ward.device.lock().unwrap().recorded, [(1, Some(1)), (2, None)]);

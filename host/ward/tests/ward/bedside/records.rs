@@ -30,31 +30,6 @@ fn codes_are_compared_without_case() {
     assert_eq!(terminal.register().number("p-001"), Some(1));
 }
 
-/// A log of an earlier version that holds both spellings is read, and each is found by its own.
-#[test]
-fn old_log_with_two_spellings_is_read() {
-    let ward = Ward::new(&[]);
-    let (mut log, _) = log::Log::open(&ward.log(), "nurse").unwrap();
-    for (code, patient) in [("P-1", 1), ("p-1", 2)] {
-        let (code, feature_name, arm_name) = (code.to_owned(), String::new(), String::new());
-        let answered = format!("ARM {patient} 0");
-        log.append(Event::Arm {
-            code,
-            patient,
-            feature: 0,
-            feature_name,
-            arm: 0,
-            arm_name,
-            answered,
-        })
-        .unwrap();
-    }
-    drop(log);
-    let terminal = ward.terminal();
-    let number = |code| terminal.register().number(code);
-    assert_eq!((number("P-1"), number("p-1"), number("P-2")), (Some(1), Some(2), None));
-}
-
 /// A log of another trial or of an erased device is refused.
 #[test]
 fn log_of_another_trial_is_refused() {
@@ -108,11 +83,11 @@ fn notes_operators_and_past_arms() {
     terminal.enrol("P-1", 0).unwrap();
     terminal.outcome(1, 1).unwrap();
     terminal.switch_operator("AB").unwrap();
-    terminal.write_note(1, NoteKind::Withdrawal, "moved away").unwrap();
-    assert!(terminal.write_note(7, NoteKind::Other, "who").is_err());
+    terminal.write_note(1, NoteKind::Withdrawn, "moved away", None).unwrap();
+    assert!(terminal.write_note(7, NoteKind::Other, "who", None).is_err());
     assert!(
         terminal.switch_operator("a\u{1b}").is_err()
-            && terminal.write_note(1, NoteKind::Other, "\u{202e}").is_err()
+            && terminal.write_note(1, NoteKind::Other, "\u{202e}", None).is_err()
     );
     assert_eq!(terminal.find("p-1").unwrap().given, Treatment::Arm(Arm::One));
     assert!(terminal.find("P-2").is_err());
@@ -120,7 +95,7 @@ fn notes_operators_and_past_arms() {
     let entries = log::verify(&ward.log(), None).unwrap().1;
     let last = entries.last().unwrap();
     assert!(
-        matches!(&last.event, Event::Note { patient: 1, kind: NoteKind::Withdrawal, .. }),
+        matches!(&last.event, Event::Note { patient: 1, kind: NoteKind::Withdrawn, .. }),
         "{last:?}"
     );
     assert_eq!(last.operator, "AB");
@@ -135,9 +110,7 @@ fn log_keeps_to_its_device() {
     let mut terminal = ward.terminal();
     terminal.enrol("P-1", 0).unwrap();
     let first = ward.events().remove(0);
-    assert!(
-        matches!(first, Event::Opened { trial: Some(id), file: Some(_), .. } if id == "0000000000000000")
-    );
+    assert!(matches!(first, Event::Opened { trial: id, .. } if id == "0000000000000000"));
     let requests = ward.requests().len();
     ward.device.lock().unwrap().id = 9;
     for result in [
@@ -154,30 +127,20 @@ fn log_keeps_to_its_device() {
     assert_eq!(ward.requests().len(), requests, "nothing was sent");
 }
 
-/// A log of an earlier version is read, is refused until a person ties it, and is tied for good.
+/// A log of version 1 is refused by its name before anything is sent, and stays as it is.
 #[test]
-fn old_log_is_tied_after_a_question() {
+fn log_of_version_1_is_refused_by_name() {
     let ward = Ward::new(&[]);
-    let trial = TrialFile::example().unwrap();
-    let (mut log, _) = log::Log::open(&ward.log(), "nurse").unwrap();
-    let (title, plan) = (trial.title.clone(), trial.plan.to_string());
-    log.append(Event::Opened { title, plan, trial: None, file: None }).unwrap();
-    drop(log);
-    let mut terminal = ward.terminal();
-    assert!(terminal.is_untied());
-    let why = terminal.enrol("P-1", 0).unwrap_err().to_string();
-    assert!(why.contains("begun by an earlier version") && why.contains("--tie-log"), "{why}");
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/log-1.jsonl");
+    std::fs::copy(golden, ward.log()).unwrap();
+    std::fs::copy(format!("{golden}.head"), log::head_path(&ward.log())).unwrap();
+    let opened = Bedside::open(ward.client(), TrialFile::example().unwrap(), &ward.log(), "nurse");
+    let why = opened.err().unwrap().to_string();
+    assert!(why.starts_with("the log is of version 1, as equipoise 0.1 and 0.2 write it"), "{why}");
+    assert_eq!(std::fs::read(golden).unwrap(), std::fs::read(ward.log()).unwrap());
     assert!(ward.requests().is_empty());
-    assert!(terminal.tie_question().unwrap().contains("Is this the log of this device?"));
-    terminal.tie().unwrap();
-    terminal.enrol("P-1", 0).unwrap();
-    drop(terminal);
-    ward.device.lock().unwrap().id = 9;
-    let mut terminal = ward.terminal();
-    assert!(!terminal.is_untied());
-    assert!(
-        terminal.enrol("P-2", 0).unwrap_err().to_string().contains("is of trial 0000000000000000")
-    );
+    let verified = log::verify(&ward.log(), None).unwrap_err();
+    assert!(matches!(verified, log::LogError::Earlier), "{verified}");
 }
 
 /// A device without room for another waiting patient is not asked, and nothing is logged.

@@ -40,18 +40,19 @@ fn enrolling_asks_once_and_shows_the_arm() {
     press(&mut model, &[KeyCode::Char('3'), ENTER]);
     shows(
         &model,
-        &[
-            "Enrol patient H-07/23, 65 or over, home?",
-            "cannot be taken back",
-            "Enter: enrol H-07/23",
-        ],
+        &["Enrol patient H-07/23, 65 or over, home?", "cannot be taken back", "E: enrol H-07/23"],
     );
     assert!(!shown(&model).contains("yes"), "nothing to say yes to");
     press(&mut model, &[KeyCode::Esc]);
     shows(&model, &[">  3  65 or over, home"]);
     press(&mut model, &[ENTER]);
-    let order = press(&mut model, &[ENTER]);
-    assert_eq!(order, Some(Order::Enrol { code: "H-07/23".to_owned(), feature: 2 }));
+    assert_eq!(press(&mut model, &[ENTER, ENTER]), None, "Enter led here and does not confirm");
+    shows(&model, &["! Enter does not confirm this: E does"]);
+    let order = press(&mut model, &[E]);
+    assert_eq!(
+        order,
+        Some(Order::Enrol { code: "H-07/23".to_owned(), feature: 2, answers: Vec::new() })
+    );
     shows(&model, &["Asking the device for the arm of patient H-07/23"]);
     assert_eq!(
         press(&mut model, &[ENTER, KeyCode::Esc, KeyCode::Char('e'), ENTER]),
@@ -84,13 +85,15 @@ fn outcome_is_confirmed_and_forgotten() {
     assert_eq!(press(&mut model, &[ENTER, ENTER, ENTER]), None, "nothing is chosen beforehand");
     shows(&model, &["! Choose one first"]);
     assert_eq!(press(&mut model, &[KeyCode::Char('2'), ENTER]), None);
-    shows(&model, &["Walks unaided on day 14? YES", "cannot be changed", "Enter: record YES"]);
+    shows(&model, &["Walks unaided on day 14? YES", "cannot be changed", "R: record YES"]);
     assert_eq!(
         press(&mut model, &[KeyCode::Esc, KeyCode::Down, KeyCode::Down, ENTER]),
         None,
         "back, and again"
     );
-    assert_eq!(press(&mut model, &[ENTER]), Some(Order::Outcome { number: 1234, y: 1 }));
+    assert_eq!(press(&mut model, &[ENTER, ENTER]), None, "a key pressed twice records nothing");
+    let order = Order::Outcome { number: 1234, y: 1, anyway: false };
+    assert_eq!(press(&mut model, &[R]), Some(order));
     assert!(!shown(&model).contains("YES"));
     assert!(!format!("{model:?}").contains("Outcome {"), "the chosen value is gone from the model");
     model.news(News::Recorded(recorded("H-07/19", 1234, false)));
@@ -98,7 +101,7 @@ fn outcome_is_confirmed_and_forgotten() {
 }
 
 fn recorded(code: &str, number: u32, closed: bool) -> Recorded {
-    Recorded { number, code: Some(code.to_owned()), closed }
+    Recorded { number, code: Some(code.to_owned()), lost: false, closed }
 }
 
 /// A confirmation says what Enter does in words that cannot be read the other way round.
@@ -106,14 +109,11 @@ fn recorded(code: &str, number: u32, closed: bool) -> Recorded {
 fn enter_is_never_yes_to_a_no() {
     let mut model = working_model();
     press(&mut model, &[ENTER, KeyCode::Char('1'), ENTER]);
-    shows(&model, &["Walks unaided on day 14? NO", "Enter: record NO", "Esc: back"]);
+    shows(&model, &["Walks unaided on day 14? NO", "R: record NO", "Esc: back"]);
     assert!(!shown(&model).contains("yes"));
     let mut model = working_model();
     press(&mut model, &[KeyCode::Char('l')]);
-    shows(
-        &model,
-        &["Patient H-07/12, number 1200: the outcome will never come", "Enter: record LOST"],
-    );
+    shows(&model, &["Patient H-07/12, number 1200: the outcome will never come", "R: record LOST"]);
     assert!(!shown(&model).contains("yes"));
 }
 
@@ -150,7 +150,7 @@ fn whole_number_chooses_a_kind() {
     shows(&model, &["Enrol patient P, kind 12?"]);
     press(&mut model, &[KeyCode::Esc, KeyCode::Char('4'), KeyCode::Char('1'), ENTER]);
     shows(&model, &["! There is no 41: choose 1 to 40."]);
-    press(&mut model, &[KeyCode::Backspace, KeyCode::Char('0'), ENTER, ENTER]);
+    press(&mut model, &[KeyCode::Backspace, KeyCode::Char('0'), ENTER, E]);
     shows(&model, &["Asking the device for the arm of patient P"]);
 }
 
@@ -167,6 +167,8 @@ fn digits_search_the_waiting_list() {
     press(&mut model, &[KeyCode::Char('o')]);
     shows(&model, &["Patient p-120, number 120"]);
     press(&mut model, &[KeyCode::Esc, KeyCode::Esc]);
+    shows(&model, &["Outcomes waiting: 4", "> p-120 "]);
+    press(&mut model, &[KeyCode::Char('/'), KeyCode::Char('3'), KeyCode::Esc]);
     shows(&model, &["Outcomes waiting: 4", "> p-3 "]);
     press(
         &mut model,
@@ -182,10 +184,7 @@ fn digits_search_the_waiting_list() {
 #[test]
 fn no_promise_before_the_log_has_it() {
     let mut model = working_model();
-    press(
-        &mut model,
-        &[KeyCode::Char('e'), KeyCode::Char('P'), ENTER, KeyCode::Char('1'), ENTER, ENTER],
-    );
+    press(&mut model, &[E, KeyCode::Char('P'), ENTER, KeyCode::Char('1'), ENTER, E]);
     model.news(News::Disconnected("gone".to_owned()));
     assert!(!shown(&model).contains("log knows"));
     press(&mut model, &[KeyCode::Char('q')]);
@@ -204,12 +203,15 @@ fn confirmed_enrolment_is_asked_about() {
     model.news(wanted.clone());
     shows(
         &model,
-        &["Patient P-1 was confirmed", "Enrol patient P-1, 65 or over, home?", "Enter: enrol P-1"],
+        &["Patient P-1 was confirmed", "Enrol patient P-1, 65 or over, home?", "R: enrol P-1"],
     );
     assert_eq!(
-        press(&mut model, &[ENTER]),
-        Some(Order::Enrol { code: "P-1".to_owned(), feature: 2 })
+        press(&mut model, &[E, ENTER]),
+        None,
+        "the key for the next patient does not confirm the last one"
     );
+    let order = Order::Enrol { code: "P-1".to_owned(), feature: 2, answers: Vec::new() };
+    assert_eq!(press(&mut model, &[R]), Some(order));
     let mut model = working_model();
     model.news(wanted);
     assert_eq!(press(&mut model, &[KeyCode::Esc]), Some(Order::Drop { code: "P-1".to_owned() }));
@@ -224,7 +226,8 @@ fn loss_is_confirmed() {
     shows(&model, &["Patient H-07/12, number 1200: the outcome will never come"]);
     assert_eq!(press(&mut model, &[KeyCode::Esc]), None);
     assert_eq!(model.scene, Scene::List);
-    assert_eq!(press(&mut model, &[KeyCode::Char('L'), ENTER]), Some(Order::Lost { number: 1200 }));
+    assert_eq!(press(&mut model, &[KeyCode::Char('L'), KeyCode::Char('L'), ENTER]), None);
+    assert_eq!(press(&mut model, &[R]), Some(Order::Lost { number: 1200 }));
 }
 
 /// In a blinded trial the screen shows kits, in every scene, and names no arm.
@@ -254,12 +257,88 @@ fn a_blinded_screen_shows_kits() {
     press(&mut model, &[ENTER]);
     shows(&model, &["A kit", "K other kit"]);
     quiet(&model);
-    press(&mut model, &[KeyCode::Char('k')]);
-    shows(&model, &["Give patient H-07/19 another kit instead of kit K-05724?"]);
+    press(&mut model, &[KeyCode::Char('k'), ENTER]);
+    shows(&model, &["why can kit K-05724 not be used?", "! Type why"]);
+    type_in(&mut model, "wet");
+    press(&mut model, &[ENTER]);
+    shows(&model, &["Reason: wet", "Give patient H-07/19 another kit instead of kit K-05724?"]);
     quiet(&model);
-    assert_eq!(press(&mut model, &[ENTER]), Some(Order::Replace { number: 1234 }));
+    assert_eq!(press(&mut model, &[KeyCode::Char('k'), ENTER]), None);
+    let order = press(&mut model, &[KeyCode::Char('g')]);
+    assert_eq!(order, Some(Order::Replace { number: 1234, reason: "wet".to_owned() }));
     shows(&model, &["Asking the device for another kit"]);
     model.news(News::Enrolled(with(&[572, 573])));
-    shows(&model, &["kit K-0573"]);
+    shows(&model, &["kit K-0573", "Patient H-07/19 has kit K-05735 instead of K-05724."]);
     quiet(&model);
+}
+
+/// An outcome long before its due date is asked about once more, with another key; kind, enrolment
+/// and due date stand in the first question.
+#[test]
+fn early_outcome_is_asked_twice() {
+    let mut model = working_model();
+    model.trial.due = Some("29 days".parse().unwrap());
+    press(&mut model, &[KeyCode::Down, ENTER, KeyCode::Char('2'), ENTER]);
+    shows(
+        &model,
+        &[
+            "65 or over, home",
+            "enrolled 2026-11-16 08:18 UTC, 12 min ago",
+            "outcome due 2026-12-15 08:18 UTC",
+            "R: record YES",
+        ],
+    );
+    assert_eq!(press(&mut model, &[R]), None, "not before the second question");
+    shows(&model, &["It is early: the outcome is due 2026-12-15 08:18 UTC, in 28 d 23 h"]);
+    shows(&model, &["A: record YES anyway"]);
+    assert_eq!(press(&mut model, &[R, ENTER]), None, "the second question has its own key");
+    press(&mut model, &[KeyCode::Esc]);
+    shows(&model, &[">  2  yes"]);
+    let order = press(&mut model, &[ENTER, R, KeyCode::Char('a')]);
+    assert_eq!(order, Some(Order::Outcome { number: 1234, y: 1, anyway: true }));
+    model.now = "2026-12-15T08:00:00Z".parse().unwrap();
+    model.news(News::Failed("no".to_owned()));
+    let order = press(&mut model, &[KeyCode::Down, ENTER, KeyCode::Char('2'), ENTER, R]);
+    assert_eq!(order, Some(Order::Outcome { number: 1234, y: 1, anyway: false }));
+}
+
+/// A log that does not know every patient of the device says so, and E asks about it first.
+#[test]
+fn a_gap_stops_enrolment() {
+    let mut model = working_model();
+    let gap = "This log does not know patients 1 to 7: restore it, or confirm that ..".to_owned();
+    model.news(News::Gap(Some(gap.clone())));
+    shows(&model, &["! This log does not know patients 1 to 7", "> H-07/12"]);
+    model.news(News::Waiting(Vec::new()));
+    shows(&model, &["Of the patients that this log knows, nobody is waiting"]);
+    assert_eq!(press(&mut model, &[E, E, ENTER]), None);
+    shows(&model, &["C: confirm that the records are elsewhere"]);
+    assert_eq!(press(&mut model, &[KeyCode::Char('c')]), Some(Order::Elsewhere { gap }));
+    model.news(News::Gap(None));
+    press(&mut model, &[E]);
+    shows(&model, &["Patient code:"]);
+}
+
+/// A withdrawn patient is marked and not overdue, and is asked about before an outcome. A note
+/// about a wrong kind names the right one.
+#[test]
+fn marked_patients_are_shown_and_asked_about() {
+    let mut model = working_model();
+    model.trial.due = Some("1 day".parse().unwrap());
+    shows(&model, &["OVERDUE"]);
+    let mut gone = patient("H-07/12", 1200, "2026-11-14T05:30:00Z");
+    gone.marks.take(NoteKind::Withdrawn, "2026-11-15T10:00:00.123Z", None);
+    model.news(News::Waiting(vec![gone]));
+    shows(&model, &["WITHDRAWN"]);
+    assert!(!shown(&model).contains("OVERDUE"), "{}", shown(&model));
+    press(&mut model, &[ENTER, KeyCode::Char('1'), ENTER, R]);
+    shows(&model, &["The patient withdrew, as noted 2026-11-15 10:00 UTC", "A: record NO anyway"]);
+    press(&mut model, &[KeyCode::Esc, KeyCode::Esc, KeyCode::Char('n'), KeyCode::Char('3'), ENTER]);
+    shows(&model, &["Patient H-07/12 should be", "2  under 65, care home"]);
+    press(&mut model, &[KeyCode::Char('2'), ENTER]);
+    shows(&model, &["wrong kind of patient, should be under 65,"]);
+    type_in(&mut model, "typo");
+    let (kind, text) = (NoteKind::WrongKind, "typo".to_owned());
+    let note = Order::Note { number: 1200, kind, text, should_be: Some(1) };
+    assert_eq!(press(&mut model, &[ENTER]), Some(note));
 }

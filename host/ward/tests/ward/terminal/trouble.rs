@@ -18,8 +18,13 @@ fn graded_outcome_keeps_to_its_scale() {
     assert_eq!(press(&mut model, &[ENTER]), None);
     shows(&model, &["! The outcome must be a whole number from 0 to 100."]);
     assert_eq!(
-        press(&mut model, &[KeyCode::Backspace, ENTER, ENTER]),
-        Some(Order::Outcome { number: 1200, y: 10 })
+        press(&mut model, &[KeyCode::Backspace, ENTER, ENTER, ENTER]),
+        None,
+        "a second Enter records nothing"
+    );
+    assert_eq!(
+        press(&mut model, &[R]),
+        Some(Order::Outcome { number: 1200, y: 10, anyway: false })
     );
 }
 
@@ -179,10 +184,8 @@ fn factors_are_asked_in_turn() {
     shows(&model, &["Patient P: sex", ">  2  m"]);
     press(&mut model, &[ENTER, KeyCode::Down, ENTER]);
     shows(&model, &["Enrol patient P, m, under 65?"]);
-    assert_eq!(
-        press(&mut model, &[ENTER]),
-        Some(Order::Enrol { code: "P".to_owned(), feature: 2 })
-    );
+    let order = Order::Enrol { code: "P".to_owned(), feature: 2, answers: Vec::new() };
+    assert_eq!(press(&mut model, &[E]), Some(order));
 }
 
 /// The list shows when outcomes are due, and marks those that are overdue.
@@ -198,11 +201,16 @@ fn overdue_patients_are_marked() {
 #[test]
 fn notes_find_and_operator() {
     let mut model = working_model();
-    press(&mut model, &[KeyCode::Char('n'), KeyCode::Char('1'), ENTER]);
+    press(&mut model, &[KeyCode::Char('n'), KeyCode::Char('4'), ENTER]);
     shows(&model, &["Patient H-07/12, number 1200: deviation", "Write no outcome here"]);
     assert_eq!(press(&mut model, &[ENTER]), None, "an empty note is none");
     type_in(&mut model, "fell");
-    let note = Order::Note { number: 1200, kind: NoteKind::Deviation, text: "fell".to_owned() };
+    let note = Order::Note {
+        number: 1200,
+        kind: NoteKind::Deviation,
+        text: "fell".to_owned(),
+        should_be: None,
+    };
     assert_eq!(press(&mut model, &[ENTER]), Some(note));
     model.news(News::Noted("H-07/12".to_owned()));
     shows(&model, &["The note on patient H-07/12 is in the log."]);
@@ -210,13 +218,14 @@ fn notes_find_and_operator() {
     type_in(&mut model, "h-07/1");
     assert_eq!(press(&mut model, &[ENTER]), Some(Order::Find { code: "h-07/1".to_owned() }));
     let patient = patient("H-07/1", 7, "2026-11-14T05:30:00Z");
-    model.news(News::Found(Record { patient, recorded: None, notes: Vec::new() }));
+    let (notes, kits) = (Vec::new(), Vec::new());
+    model.news(News::Found(Record { patient, resolved: None, notes, kits }));
     shows(
         &model,
         &[
             "Patient H-07/1, number 7",
             "Early walking (arm 1)",
-            "Enrolled 2026-11-14T05:30:00Z by nurse",
+            "Enrolled 2026-11-14 05:30 UTC by nurse",
         ],
     );
     press(&mut model, &[ENTER, KeyCode::Char('i')]);

@@ -35,10 +35,11 @@ function age(patient) {
   return `waiting ${span(Math.max(waited, 0))}`;
 }
 
-const isOverdue = (patient) => patient.due !== null && Date.parse(patient.due) < now();
+const isOverdue = (patient) =>
+  patient.due !== null && !patient.withdrawn && Date.parse(patient.due) < now();
 
 function due(patient) {
-  if (patient.due === null) return null;
+  if (patient.due === null || patient.withdrawn) return null;
   const left = Date.parse(patient.due) - now();
   const text = left < 0 ? `OVERDUE by ${span(-left)}` : `due in ${span(left)}`;
   return el("span", { class: left < 0 ? "overdue" : "" }, text);
@@ -67,8 +68,14 @@ function showTop() {
   document.title = `${state.title}: equipoise`;
   byId("title").textContent = state.title;
   byId("operator").replaceChildren(
-    el("span", { class: "quiet" }, `Operator ${state.operator} `),
-    el("button", { class: "plain", type: "button", onclick: operatorView }, "change"),
+    el("span", { class: "quiet" }, isOpen() ? `Operator ${state.operator} ` : "Nobody signed in"),
+    ...(isOpen()
+      ? [
+          state.staff
+            ? el("button", { class: "plain", type: "button", onclick: signOut }, "sign out")
+            : el("button", { class: "plain", type: "button", onclick: operatorView }, "change"),
+        ]
+      : []),
   );
   const device = byId("device");
   const words = state.up
@@ -164,16 +171,47 @@ document.addEventListener("keydown", (event) => {
 const back = (text = "Back", where = home) =>
   el("button", { type: "button", onclick: () => where() }, text);
 
-/** A form whose button can be pressed once; its Back leads to `where`. */
-function form(action, name, fields, where = home) {
+/** How long a confirmation takes no input: the second click of two is not an answer to it. */
+const SETTLE = 700;
+
+/** Buttons that can be pressed once a person can have read what they do. */
+function settle(...buttons) {
+  const from = performance.now() + SETTLE;
+  for (const button of buttons) {
+    button.disabled = true;
+    // A click that waited while the page was busy has the time of the hand, not of its turn.
+    const early = (event) => {
+      if (event.timeStamp < from) {
+        event.preventDefault();
+        event.stopImmediatePropagation();
+      }
+    };
+    button.addEventListener("click", early, { capture: true });
+  }
+  setTimeout(() => {
+    for (const button of buttons) button.disabled = false;
+  }, SETTLE);
+}
+
+/**
+ * A form whose button can be pressed once; its Back leads to `where`. Buttons of a confirmation
+ * have a `side` of the page: the other one than the step before it.
+ */
+function form(action, name, fields, where = home, side = null) {
   const button = el("button", { class: "first", type: "submit" }, name);
+  const leave = back("Back", where);
   const note = el("p", { class: "bad", role: "alert" });
+  if (side !== null) settle(button, leave);
   const made = el(
     "form",
     { autocomplete: "off", noValidate: true },
     fields,
     note,
-    el("div", { class: "buttons" }, button, back("Back", where)),
+    el(
+      "div",
+      { class: side === null ? "buttons" : "buttons sure" },
+      side === "right" ? [leave, button] : [button, leave],
+    ),
   );
   made.oninput = () => {
     note.textContent = "";

@@ -23,7 +23,7 @@ const FULL = 503;
 
 function listen() {
   if (events || over || document.hidden) return;
-  events = new EventSource("events");
+  events = new EventSource(`events?seat=${seat}`);
   lastHeard = Date.now();
   const heard = (now) => {
     lastHeard = Date.now();
@@ -36,7 +36,7 @@ function listen() {
     state = told.state;
     heard(told.now);
     showTop();
-    onState();
+    if (seated()) onState();
   });
   events.addEventListener("beat", (event) => heard(event.data));
   // The program ends every stream after some time, for a page that sleeps would hold it.
@@ -135,9 +135,12 @@ function newForm() {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** The random name of this tab: who signs in here works here, and nowhere else. */
+const seat = newForm();
+
 /** Sends an order until it is answered. */
-async function send(ask, form = newForm()) {
-  const answer = await sendUntilAnswered(JSON.stringify({ form, ask }));
+async function send(ask, form = newForm(), pin = undefined) {
+  const answer = await sendUntilAnswered(JSON.stringify({ form, seat, pin, ask }));
   if (answer.ended) ended(answer.open);
   return answer;
 }

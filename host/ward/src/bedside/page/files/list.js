@@ -1,4 +1,4 @@
-// The list of waiting patients, and the way from it to an arm.
+// The list of waiting patients, and what stands in the way of the next one.
 "use strict";
 
 // ---------------------------------------------------------------- the list
@@ -10,9 +10,17 @@ let part = "";
 const isClosed = () => Boolean(state.status && state.status.closed);
 
 function listView() {
+  if (!isOpen()) {
+    signView();
+    return;
+  }
   const enrol = el(
     "button",
-    { class: "first", type: "button", onclick: () => enrolView() },
+    {
+      class: "first",
+      type: "button",
+      onclick: () => (state.eligibility.length > 0 ? eligibleView() : enrolView()),
+    },
     "Enrol a patient",
   );
   const why = el("p", { class: "quiet", id: "why" });
@@ -30,7 +38,9 @@ function listView() {
           ? `Patient ${state.unanswered} has no answer yet: nobody else can be enrolled before.`
           : state.full !== null
             ? `Nobody can be enrolled: ${state.full}.`
-            : "";
+            : state.gap !== null
+              ? "Nobody can be enrolled before the log accounts for every patient of the device."
+              : "";
     enrol.disabled = why_not !== "" || !state.status;
     why.textContent = why_not;
     asked.replaceChildren(...openEnrolment());
@@ -103,7 +113,9 @@ function fillRows(rows, shown) {
       row
         .querySelector(".what")
         .replaceChildren(
-          `number ${patient.number}, ${patient.kind}${closed ? "" : `, ${age(patient)}`}`,
+          ...(patient.marks ? [el("strong", {}, patient.marks), ", "] : []),
+          `number ${patient.number}, ${patient.kind}, enrolled by ${patient.operator}` +
+            (closed ? "" : `, ${age(patient)}`),
           ...(left ? [", ", left] : []),
         );
       return row;
@@ -114,7 +126,9 @@ function fillRows(rows, shown) {
       state.waiting.length === 0
         ? isClosed()
           ? "Everybody had an outcome or was lost before."
-          : "Nobody is waiting for an outcome."
+          : state.gap !== null
+            ? "Of the patients that this log knows, nobody is waiting for an outcome."
+            : "Nobody is waiting for an outcome."
         : "No waiting patient has this in the code.";
     rows.replaceChildren(el("li", {}, none));
   }
@@ -154,6 +168,25 @@ function rowOf(patient) {
 
 /** An enrolment without an answer, or one that an earlier run of the program left. */
 function openEnrolment() {
+  if (state.gap !== null) {
+    const { gap } = state;
+    return [
+      el(
+        "div",
+        { class: "alarm" },
+        el("p", {}, `${gap}.`),
+        el(
+          "div",
+          { class: "buttons" },
+          el(
+            "button",
+            { type: "button", onclick: () => sureElsewhereView(gap) },
+            "The records are elsewhere",
+          ),
+        ),
+      ),
+    ];
+  }
   if (state.unanswered !== null) {
     return [
       el(
@@ -185,7 +218,7 @@ function openEnrolment() {
         { class: "buttons" },
         el(
           "button",
-          { type: "button", onclick: () => sureEnrolView(code, levels, home) },
+          { type: "button", onclick: () => sureEnrolView(code, levels, [], home) },
           `Enrol ${code} now`,
         ),
         el("button", { type: "button", onclick: drop }, `Do not enrol ${code}`),
@@ -194,161 +227,29 @@ function openEnrolment() {
   ];
 }
 
+/** A person confirms that the records of patients whom the log does not know are elsewhere. */
+function sureElsewhereView(gap) {
+  const name = newForm();
+  const confirm = async () => {
+    const answer = await send({ order: "elsewhere", gap }, name);
+    if (answer.done) home();
+    return answer.failed || "";
+  };
+  show(
+    "Are the records elsewhere?",
+    el("p", { class: "sure" }, `${gap}.`),
+    el(
+      "p",
+      {},
+      "If this log is old or a copy, end the program and name the right one with --log: " +
+        "a patient of another log could be enrolled a second time. " +
+        "The log keeps who confirmed this.",
+    ),
+    form(confirm, "Confirm: they are elsewhere", [], home, "right"),
+  );
+}
+
 // Ages grow without news.
 setInterval(() => {
   if (state) onState();
 }, 30_000);
-
-// ---------------------------------------------------------------- enrol
-
-const kindOf = (levels) =>
-  state.factors.map((factor, place) => factor.levels[levels[place]]).join(", ");
-
-function enrolView(code = "", known = []) {
-  const input = el("input", {
-    type: "text",
-    name: "code",
-    value: code,
-    autocapitalize: "off",
-    spellcheck: false,
-  });
-  const hint = state.pattern
-    ? `As in the ward's list: ${state.pattern}`
-    : `${state.unicode ? "Letters" : "Letters A to Z"}, digits, - _ . or /, as in the ward's list.`;
-  const kinds = state.factors.map((factor, place) =>
-    choices(
-      `level${place}`,
-      factor.name === "" ? "Kind of patient" : factor.name,
-      factor.levels,
-      known[place],
-    ),
-  );
-  const next = async (made) => {
-    const levels = state.factors.map((_, place) => chosen(made, `level${place}`));
-    if (input.value.trim() === "") return "Type the code first.";
-    if (levels.includes(null)) return "Choose the kind of patient first.";
-    const answer = await send({ order: "check", code: input.value });
-    if (answer.failed) return answer.failed;
-    if (!answer.ended) sureEnrolView(answer.code, levels);
-    return "";
-  };
-  show("Enrol a patient", form(next, "Next", [field("Patient code", input, hint), kinds]));
-  input.focus();
-}
-
-function sureEnrolView(code, levels, where = () => enrolView(code, levels)) {
-  // One name for this confirmation, however often its button is pressed.
-  const name = newForm();
-  const enrol = async () => {
-    await asking(
-      `${state.blinded ? "a kit for" : "the arm of"} patient ${code}`,
-      { order: "enrol", code, levels },
-      name,
-      true,
-      code,
-    );
-    return "";
-  };
-  show(
-    "Enrol this patient?",
-    el("p", { class: "sure" }, `Patient ${code}, ${kindOf(levels)}`),
-    el(
-      "p",
-      {},
-      `The device assigns ${state.blinded ? "a kit" : "an arm"} to this patient. ` +
-        "An enrolment cannot be taken back.",
-    ),
-    form(enrol, `Enrol ${code}`, [], where),
-  );
-}
-
-/** Asks the device, and shows the answer if the person still waits for it. */
-async function asking(what, ask, name, enrolment, code) {
-  const note = el("p", {});
-  const shown = show(
-    `Asking the device for ${what} ...`,
-    note,
-    el("div", { class: "buttons" }, back("To the list")),
-  );
-  let answer = null;
-  const hint = () => {
-    note.className = answer && answer.failed ? "bad" : "";
-    note.textContent =
-      answer && answer.failed
-        ? answer.failed
-        : state.up
-          ? ""
-          : enrolment
-            ? "The device does not answer. Plug it in again: the same request is sent until it " +
-              "answers, and it never assigns twice."
-            : "The device does not answer.";
-  };
-  onState = hint;
-  hint();
-  answer = await send(ask, name);
-  // The log could not be written, for example: the enrolment is still open and goes on.
-  while (enrolment && answer.failed && state.unanswered === code && view === shown) {
-    await new Promise((wake) => {
-      onState = () => {
-        hint();
-        if (state.unanswered !== code) wake();
-      };
-      hint();
-    });
-    answer = await send(ask, name);
-  }
-  // Who went on sees it in the message of the page.
-  if (answer.ended || view !== shown) return;
-  if (answer.failed) failView(answer.failed);
-  else if (answer.done === "enrolled") armView(answer.patient);
-  else home();
-}
-
-function failView(why) {
-  show(
-    "Not done",
-    el("p", { class: "alarm" }, why),
-    el("div", { class: "buttons" }, back("To the list")),
-  );
-}
-
-function armView(patient) {
-  show(
-    `Patient ${patient.code}, number ${patient.number}`,
-    armSign(patient.arm, false),
-    el("p", {}, `${patient.kind}. Enrolled ${when(patient.since)} by ${patient.operator}.`),
-    el(
-      "div",
-      { class: "buttons" },
-      el("button", { class: "first", type: "button", onclick: home }, "I have read it"),
-      printButton(),
-    ),
-  );
-  fillSlip(patient);
-}
-
-const printButton = () =>
-  el("button", { type: "button", onclick: () => window.print() }, "Print slip");
-
-/** What is on paper: never an outcome, nor whether there is one. */
-function fillSlip(patient) {
-  byId("slip").replaceChildren(
-    el("h2", {}, state.title),
-    armSign(patient.arm, false),
-    facts([
-      ...(state.blinded ? [["Kit", patient.arm.name]] : []),
-      ["Patient", patient.code],
-      ["Number", String(patient.number)],
-      ["Kind", patient.kind],
-      ["Enrolled", `${when(patient.since)} (${patient.since})`],
-      ["Operator", patient.operator],
-    ]),
-  );
-}
-
-const facts = (pairs) =>
-  el(
-    "dl",
-    {},
-    pairs.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]),
-  );

@@ -6,13 +6,19 @@
 
 // ---------------------------------------------------------------- outcome and loss
 
-function outcomeView(patient) {
+function outcomeView(patient, known = null) {
   const who = `Patient ${patient.code}, number ${patient.number}`;
   const input = state.labels
-    ? choices("outcome", state.question, state.labels)
+    ? choices("outcome", state.question, state.labels, known)
     : field(
         `${state.question} 0 to ${state.scale}`,
-        el("input", { type: "text", name: "outcome", inputMode: "numeric", autocomplete: "off" }),
+        el("input", {
+          type: "text",
+          name: "outcome",
+          inputMode: "numeric",
+          autocomplete: "off",
+          value: known === null ? "" : String(known),
+        }),
       );
   const next = (made) => {
     const text = new FormData(made).get("outcome");
@@ -28,7 +34,7 @@ function outcomeView(patient) {
     form(next, "Next", [input]),
     el(
       "p",
-      {},
+      { class: "half" },
       el(
         "button",
         { class: "plain", type: "button", onclick: () => sureOutcomeView(patient, null) },
@@ -45,20 +51,40 @@ function sureOutcomeView(patient, outcome) {
       ? "LOST"
       : (state.labels ? state.labels[outcome] : String(outcome)).toUpperCase();
   const what = outcome === null ? "the outcome will never come" : `${state.question} ${label}`;
-  const name = newForm();
-  const record = async () => {
-    const ask =
-      outcome === null
-        ? { order: "lost", patient: patient.number }
-        : { order: "outcome", patient: patient.number, outcome };
-    await asking(`the record of patient ${patient.code}`, ask, name, false, patient.code);
+  const who = el("p", { class: "sure" }, `Patient ${patient.code}, number ${patient.number}: ${what}`);
+  const warning = el("p", {}, "What is recorded cannot be changed, and nothing here keeps a copy.");
+  const again = () => outcomeView(patient, outcome);
+  const order = outcome === null ? { order: "lost" } : { order: "outcome", outcome };
+  const record = (name, anyway) => async (made) => {
+    const signed = await pinOf(made, "outcome");
+    if (signed.why) return signed.why;
+    const ask = { ...order, patient: patient.number, ...(anyway ? { anyway } : {}) };
+    const words = `the record of patient ${patient.code}`;
+    await asking(words, ask, name, false, patient.code, signed.pin, doubtView);
     return "";
+  };
+  // Asked once more, with the button on the other side.
+  const doubtView = (why) => {
+    const button = `Record ${label} anyway`;
+    show(
+      "Record it anyway?",
+      el("p", { class: "alarm" }, why),
+      who,
+      warning,
+      form(record(newForm(), true), button, pinField("outcome"), again, "left"),
+    );
+    onState = () => stillWaits(patient);
   };
   show(
     "Record this?",
-    el("p", { class: "sure" }, `Patient ${patient.code}, number ${patient.number}: ${what}`),
-    el("p", {}, "What is recorded cannot be changed, and nothing here keeps a copy."),
-    form(record, `Record ${label}`, [], () => outcomeView(patient)),
+    who,
+    facts([
+      ["Kind", patient.kind],
+      ["Enrolled", `${when(patient.since)}, ${span(Math.max(now() - Date.parse(patient.since), 0))} ago`],
+      ...(patient.due === null ? [] : [["Outcome due", when(patient.due)]]),
+    ]),
+    warning,
+    form(record(newForm(), false), `Record ${label}`, pinField("outcome"), again, "right"),
   );
   onState = () => stillWaits(patient);
 }
@@ -67,7 +93,8 @@ function sureOutcomeView(patient, outcome) {
 function stillWaits(patient) {
   if (!state.waiting.some((other) => other.number === patient.number)) {
     failView(
-      `The outcome of patient ${patient.code} was recorded meanwhile. Nothing was sent from here.`,
+      `The outcome of patient ${patient.code} was recorded or declared lost meanwhile. ` +
+        "Nothing was sent from here.",
     );
   }
 }
@@ -92,6 +119,13 @@ function findView() {
   input.focus();
 }
 
+/** How the wait for an outcome ended, in words; a loss is not called recorded. */
+function resolution({ ending, time, operator }) {
+  if (ending === "recorded") return `recorded ${when(time)} by ${operator}`;
+  if (ending === "lost") return `declared lost ${when(time)} by ${operator}`;
+  return `recorded or declared lost before ${when(time)}, as ${operator} was told`;
+}
+
 /** Arm, times and notes of a patient; gives what is wrong. */
 async function patientView(code) {
   const before = view;
@@ -101,19 +135,24 @@ async function patientView(code) {
   if (answer.failed) return answer.failed;
   if (answer.ended) return "";
   const patient = answer.patient;
-  const open = patient.recorded === null && !isClosed();
+  const open = patient.resolved === null && !isClosed();
   const missing = isClosed() ? "none at the close, counted as lost" : age(patient);
+  const kit = ({ label, time, operator, reason }) =>
+    `${label}, ${when(time)} by ${operator}${reason === null ? "" : `, because: ${reason}`}`;
   show(
     `Patient ${patient.code}, number ${patient.number}`,
     armSign(patient.arm, false),
+    patient.marks ? el("p", { class: "bad" }, patient.marks) : null,
     facts([
       ["Kind", patient.kind],
       ["Enrolled", `${when(patient.since)} by ${patient.operator}`],
-      ["Outcome", patient.recorded === null ? missing : `recorded ${when(patient.recorded)}`],
+      ...patient.kits.map((one, place) => [`Kit ${place + 1}`, kit(one)]),
+      ["Outcome", patient.resolved === null ? missing : resolution(patient.resolved)],
     ]),
     el(
       "div",
-      { class: "buttons" },
+      // Steps to a confirmation are on the left, where no confirmation has its button.
+      { class: "buttons pairs" },
       open
         ? el(
             "button",
@@ -121,14 +160,14 @@ async function patientView(code) {
             "Outcome",
           )
         : null,
+      el("button", { type: "button", onclick: () => noteView(patient) }, "Write a note"),
       open
         ? el("button", { type: "button", onclick: () => sureOutcomeView(patient, null) }, "Lost")
         : null,
-      open && state.blinded
-        ? el("button", { type: "button", onclick: () => sureReplaceView(patient) }, "Another kit")
-        : null,
-      el("button", { type: "button", onclick: () => noteView(patient) }, "Write a note"),
       printButton(),
+      open && state.blinded
+        ? el("button", { type: "button", onclick: () => replaceView(patient) }, "Another kit")
+        : null,
       back("To the list"),
     ),
     el("h3", {}, `Notes: ${patient.notes.length}`),
@@ -140,7 +179,7 @@ async function patientView(code) {
           "li",
           {},
           el("span", {}, note.text),
-          el("span", {}, note.kind),
+          el("span", {}, note.should_be ? `${note.kind}, should be ${note.should_be}` : note.kind),
           el("p", { class: "what" }, `${when(note.time)} by ${note.operator}`),
         ),
       ),
@@ -151,43 +190,94 @@ async function patientView(code) {
 }
 
 /** Another kit of the same arm, for one that cannot be used. */
-function sureReplaceView(patient) {
+function replaceView(patient, known = "") {
+  const input = el("input", { type: "text", name: "reason", value: known, maxLength: 200 });
+  const next = () => {
+    if (input.value.trim() === "") return "Type why the kit cannot be used first.";
+    sureReplaceView(patient, input.value.trim());
+    return "";
+  };
+  show(
+    `Another kit: patient ${patient.code}, number ${patient.number}`,
+    el("p", {}, `Instead of kit ${patient.arm.name}.`),
+    form(
+      next,
+      "Next",
+      [
+        field(
+          "Why can the kit not be used?",
+          input,
+          "As: damaged, lost, expired, not kept cold. It stays in the log.",
+        ),
+      ],
+      () => patientView(patient.code),
+    ),
+  );
+  input.focus();
+}
+
+function sureReplaceView(patient, reason) {
   const name = newForm();
-  const replace = async () => {
+  const replace = async (made) => {
+    const signed = await pinOf(made, "enrol");
+    if (signed.why) return signed.why;
     await asking(
       `another kit for patient ${patient.code}`,
-      { order: "replace", patient: patient.number },
+      { order: "replace", patient: patient.number, reason },
       name,
       false,
       patient.code,
+      signed.pin,
     );
     return "";
   };
   show(
     "Give another kit?",
     el("p", { class: "sure" }, `Patient ${patient.code}, instead of kit ${patient.arm.name}`),
-    el("p", {}, "For a kit that is damaged or lost. A kit cannot be taken back."),
-    form(replace, `Give ${patient.code} another kit`, [], () => patientView(patient.code)),
+    el("p", {}, `Reason: ${reason}. A kit cannot be taken back.`),
+    form(
+      replace,
+      `Give ${patient.code} another kit`,
+      pinField("enrol"),
+      () => replaceView(patient, reason),
+      "right",
+    ),
   );
 }
 
 function noteView(patient) {
   const text = el("textarea", { name: "text", rows: 3 });
   const name = newForm();
+  const isWrongKind = (made) => {
+    const kind = chosen(made, "kind");
+    return kind !== null && state.notes[kind].kind === "wrong-kind";
+  };
   const write = async (made) => {
     const kind = chosen(made, "kind");
     if (kind === null) return "Choose what the note is about first.";
+    const levels = state.factors.map((_, place) => chosen(made, `level${place}`));
+    if (isWrongKind(made) && levels.includes(null))
+      return "Choose the kind of patient that would have been right first.";
     if (text.value.trim() === "") return "Type the note first.";
     const words = text.value.replace(/\s+/g, " ");
-    const answer = await send(
-      { order: "note", patient: patient.number, kind: state.notes[kind].kind, text: words },
-      name,
-    );
+    const ask = { order: "note", patient: patient.number, kind: state.notes[kind].kind, text: words };
+    const answer = await send(isWrongKind(made) ? { ...ask, should_be: levels } : ask, name);
     return answer.failed || (answer.ended ? "" : patientView(patient.code));
   };
+  const right = el(
+    "div",
+    { hidden: true },
+    state.factors.map((factor, place) =>
+      choices(`level${place}`, `Should be${factor.name ? `: ${factor.name}` : ""}`, factor.levels),
+    ),
+  );
   show(
     `Note on patient ${patient.code}, number ${patient.number}`,
-    el("p", {}, "A note stays in the log and changes nothing else. Write no outcome here."),
+    el(
+      "p",
+      {},
+      "A note stays in the log; the device does not learn of it. Write no outcome here.",
+    ),
     form(
       write,
       "Write to the log",
@@ -197,11 +287,16 @@ function noteView(patient) {
           "About",
           state.notes.map((note) => note.name),
         ),
+        right,
         field("Note", text, "Up to 200 characters."),
       ],
       () => patientView(patient.code),
     ),
   );
+  const made = byId("main").querySelector("form");
+  made.addEventListener("change", () => {
+    right.hidden = !isWrongKind(made);
+  });
 }
 
 function operatorView() {

@@ -8,14 +8,14 @@ const DIGITS: usize = 4;
 
 /// A choice that is being made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Choice {
+pub struct Picker {
     /// The place under the cursor; none before one is chosen.
     cursor: Option<usize>,
     /// Digits typed so far.
     typed: String,
 }
 
-impl Choice {
+impl Picker {
     /// A choice with the cursor on this place.
     #[must_use]
     pub const fn at(place: usize) -> Self {
