@@ -14,7 +14,7 @@ pub const SIZES_HEAD: &str = "\
 
 /// The boards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Board {
+pub enum BoardName {
     /// nRF51822, Cortex-M0.
     V1,
     /// nRF52833, Cortex-M4F.
@@ -23,7 +23,7 @@ pub enum Board {
     Pico2,
 }
 
-impl Board {
+impl BoardName {
     pub const ALL: [Self; 3] = [Self::V1, Self::V2, Self::Pico2];
     /// The names of all boards, for options and messages.
     pub const NAMES: &str = "v1, v2, pico2";
@@ -137,7 +137,7 @@ impl Board {
     }
 }
 
-impl fmt::Display for Board {
+impl fmt::Display for BoardName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::V1 => "v1",
@@ -177,12 +177,12 @@ impl Profile {
 
 /// A firmware that was built.
 pub struct Build {
-    board: Board,
+    board: BoardName,
     pub elf: PathBuf,
 }
 
 impl Build {
-    pub fn make(compiler: &Compiler, board: Board, profile: Profile) -> Result<Self, String> {
+    pub fn make(compiler: &Compiler, board: BoardName, profile: Profile) -> Result<Self, String> {
         run(compiler.cargo("build", board.target()).args(board.firmware(profile)))?;
         let name = profile.name();
         let mut elf = target_directory().join(board.target()).join(name).join("firmware");
@@ -196,7 +196,7 @@ impl Build {
     }
 
     /// A firmware that was built before.
-    pub const fn at(board: Board, elf: PathBuf) -> Self {
+    pub const fn at(board: BoardName, elf: PathBuf) -> Self {
         Self { board, elf }
     }
 

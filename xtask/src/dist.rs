@@ -4,7 +4,7 @@
 //! `dist` leaves in `target/dist`: a static Linux program, a Windows program, a Debian package, the
 //! firmware images of all boards, and SHA256SUMS over them.
 
-use crate::board::{Board, Build, Profile};
+use crate::board::{BoardName, Build, Profile};
 use crate::{cargo, run, say, tools};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub fn dist() -> Result<(), String> {
     }
     make_directory(Path::new(OUT))?;
     let compiler = tools::compiler()?;
-    for board in Board::ALL {
+    for board in BoardName::ALL {
         let build = Build::make(&compiler, board, Profile::Release)?;
         build.write_images()?;
         build.sizes()?;
@@ -145,7 +145,7 @@ fn compare_images(elsewhere: &Path) -> Result<(), String> {
         }
     }
     let compiler = tools::compiler()?;
-    for board in Board::ALL {
+    for board in BoardName::ALL {
         let here = Build::make(&compiler, board, Profile::Release)?;
         let target = elsewhere.join("target");
         let mut command = compiler.cargo("build", board.target());

@@ -1,78 +1,134 @@
 //! `cargo xtask test` and `cargo xtask release-check`: the steps of each, with their seconds.
 
-use crate::board::{Board, Build, Profile};
-use crate::{cargo, dist, firmware, lint, run, say, setup, tools};
+use crate::board::{BoardName, Build, Profile};
+use crate::timed::Steps;
+use crate::{cargo, dist, firmware, lint, run, setup, shown, tools};
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
+use std::sync::{Mutex, PoisonError};
 
 /// The tests that plain `cargo test` leaves out, because they need more than a Rust toolchain.
 pub const TESTED: &str =
     "equipoise/board-tests,equipoise-cli/terminal-tests,equipoise-cli/browser-tests";
-/// Test binaries of the workspace, each a step, the longest ones first.
-const BINARIES: [&str; 7] = ["device", "audit", "study", "boards", "program", "ward", "commands"];
 
-/// Steps that were done, with their seconds. The table is printed at the end, also of a failure.
-struct Steps {
-    command: &'static str,
-    done: Vec<(String, f64)>,
-    start: Instant,
+/// The way a step uses the machine.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// It computes all the time.
+    Computes,
+    /// It waits: for processes, for a browser, for moments of a clock.
+    Waits,
 }
 
-impl Steps {
-    fn of(command: &'static str) -> Self {
-        Self { command, done: Vec::new(), start: Instant::now() }
-    }
-
-    /// Does a step and notes its time.
-    fn step<T>(
-        &mut self,
-        name: &str,
-        work: impl FnOnce() -> Result<T, String>,
-    ) -> Result<T, String> {
-        say(&format!("== {name}"));
-        let start = Instant::now();
-        let result = work();
-        let name = if result.is_ok() { name.to_owned() } else { format!("{name} (failed)") };
-        self.done.push((name, start.elapsed().as_secs_f64()));
-        result
-    }
-}
-
-impl Drop for Steps {
-    fn drop(&mut self) {
-        println!("\n| step of `cargo xtask {}` | seconds |\n|---|---|", self.command);
-        for (name, seconds) in &self.done {
-            println!("| {name} | {seconds:.0} |");
-        }
-        println!("| all | {:.0} |", self.start.elapsed().as_secs_f64());
-    }
-}
+/// Tests of the workspace, the longest ones first, by the words that choose them. Two steps run at
+/// once: one that waits leaves a core to one that computes, and is given way to.
+const TESTS: [(&str, Manner, &[&str]); 9] = [
+    ("boards", Manner::Waits, &["--test", "boards"]),
+    ("audit", Manner::Computes, &["--test", "audit"]),
+    ("program", Manner::Waits, &["--test", "program"]),
+    ("device", Manner::Computes, &["--test", "device"]),
+    ("commands", Manner::Waits, &["--test", "commands"]),
+    ("study", Manner::Computes, &["--test", "study"]),
+    ("ward", Manner::Waits, &["--test", "ward"]),
+    ("unit tests", Manner::Computes, &["--lib", "--bins"]),
+    ("examples in documentation", Manner::Computes, &["--doc"]),
+];
 
 /// Shows behaviour: host tests, the firmware in emulation, terminal, page.
 pub fn test() -> Result<(), String> {
-    let mut steps = Steps::of("test");
-    steps.step("tools", setup)?;
-    let compiler = tools::compiler()?;
-    steps.step("images that ship", || firmware(&Board::ALL))?;
-    let images = steps.step("images for tests", || Images::make(&compiler))?;
-    steps.step("tests built", || run(images.test().arg("--no-run")))?;
-    for binary in BINARIES {
-        steps.step(binary, || run(images.test().args(["--test", binary])))?;
-    }
-    steps.step("unit tests", || run(images.test().args(["--lib", "--bins"])))?;
-    steps.step("examples in documentation", || run(images.test().arg("--doc")))
+    let steps = Steps::of("test");
+    let compiler = steps.step("compiler", tools::compiler)?;
+    // Tools are fetched, and images are linked one after the other, which leaves a core free.
+    let images = || {
+        steps.step("tools", setup)?;
+        steps.step("images that ship", || firmware(&BoardName::ALL))?;
+        steps.step("images for tests", || Images::make(&compiler))
+    };
+    let images =
+        steps.both(images, || steps.step("tests built", || run(tests().arg("--no-run"))))?;
+    let left = Mutex::new(TESTS.iter());
+    let lane = || {
+        let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+        while let Some((name, manner, words)) = next() {
+            let mut command = images.test();
+            command.args(*words);
+            steps.step(name, || run(&mut in_manner(*manner, command)))?;
+        }
+        Ok(())
+    };
+    steps.both(lane, lane)
 }
 
-/// Checks what a release needs beside the tests.
-pub fn release_check() -> Result<(), String> {
-    let mut steps = Steps::of("release-check");
+/// The command, with less right to the processor if it computes all the time: clocks of tests that
+/// wait go on meanwhile.
+fn in_manner(manner: Manner, command: Command) -> Command {
+    if manner == Manner::Waits {
+        return command;
+    }
+    let mut nice = Command::new("nice");
+    nice.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => nice.env(name, value),
+            None => nice.env_remove(name),
+        };
+    }
+    nice
+}
+
+/// Tests that have a long version, by their binaries. `cargo xtask test` runs the short one.
+const LONG: [(&str, &[&str]); 3] = [
+    ("audit", &["privacy::ledger_designs_lose_epsilon_and_no_more"]),
+    (
+        "device",
+        &[
+            "kits::every_kit_comes_once",
+            "non_interference::flash_work::flash_work_is_the_same_whoever_t_is",
+        ],
+    ),
+    (
+        "study",
+        &["operating::coverage_at_hard_settings", "operating::random_settings_keep_coverage"],
+    ),
+];
+
+/// Checks what a release needs beside the tests; with the `long` versions of tests.
+pub fn release_check(long: bool) -> Result<(), String> {
+    let steps = Steps::of("release-check");
+    if long {
+        for (binary, names) in LONG {
+            steps.step(&format!("long tests of {binary}"), || long_tests(binary, names))?;
+        }
+    }
     steps.step("reproducible images", dist::reproduce)?;
     steps.step("Windows and macOS", lint::other_systems)?;
     steps.step("the device's package builds", || {
         let package = ["package", "--package", "equipoise", "--allow-dirty", "--locked"];
         run(cargo().args(package))
     })
+}
+
+/// Runs the long versions of these tests of a binary, all of which must be there.
+fn long_tests(binary: &str, names: &[&str]) -> Result<(), String> {
+    let mut list = tests();
+    list.args(["--test", binary, "--", "--list", "--exact"]).args(names);
+    let listed =
+        list.output().map_err(|error| format!("{} did not start: {error}", shown(&list)))?;
+    let listed = String::from_utf8_lossy(&listed.stdout);
+    let is_there = |name: &&&str| listed.lines().any(|line| line == format!("{name}: test"));
+    if let Some(missing) = names.iter().find(|name| !is_there(name)) {
+        return Err(format!("{binary} has no test {missing}"));
+    }
+    let mut command = tests();
+    command.args(["--test", binary, "--", "--exact"]).args(names);
+    run(command.env("EQUIPOISE_LONG", "1"))
+}
+
+/// `cargo test` of the workspace.
+fn tests() -> Command {
+    let mut command = cargo();
+    command.args(["test", "--workspace", "--features", TESTED]);
+    command
 }
 
 /// The builds that the firmware's tests run, and the tools they need, as variables.
@@ -83,13 +139,13 @@ impl Images {
     pub fn make(compiler: &tools::Compiler) -> Result<Self, String> {
         let mut named = Vec::new();
         for (board, profile, name) in [
-            (Board::V1, Profile::Release, "EQUIPOISE_FIRMWARE"),
-            (Board::V1, Profile::Logging, "EQUIPOISE_FIRMWARE_LOGGING"),
-            (Board::V1, Profile::Test, "EQUIPOISE_FIRMWARE_TEST"),
-            (Board::V2, Profile::Release, "EQUIPOISE_FIRMWARE_V2"),
-            (Board::V2, Profile::Test, "EQUIPOISE_FIRMWARE_V2_TEST"),
-            (Board::Pico2, Profile::Release, "EQUIPOISE_FIRMWARE_PICO2"),
-            (Board::Pico2, Profile::Test, "EQUIPOISE_FIRMWARE_PICO2_TEST"),
+            (BoardName::V1, Profile::Release, "EQUIPOISE_FIRMWARE"),
+            (BoardName::V1, Profile::Logging, "EQUIPOISE_FIRMWARE_LOGGING"),
+            (BoardName::V1, Profile::Test, "EQUIPOISE_FIRMWARE_TEST"),
+            (BoardName::V2, Profile::Release, "EQUIPOISE_FIRMWARE_V2"),
+            (BoardName::V2, Profile::Test, "EQUIPOISE_FIRMWARE_V2_TEST"),
+            (BoardName::Pico2, Profile::Release, "EQUIPOISE_FIRMWARE_PICO2"),
+            (BoardName::Pico2, Profile::Test, "EQUIPOISE_FIRMWARE_PICO2_TEST"),
         ] {
             named.push((name, absolute(&Build::make(compiler, board, profile)?.elf)?));
         }
@@ -100,8 +156,7 @@ impl Images {
 
     /// `cargo test` of the workspace with them.
     pub fn test(&self) -> Command {
-        let mut command = cargo();
-        command.args(["test", "--workspace", "--features", TESTED]);
+        let mut command = tests();
         command.envs(self.0.iter().map(|(name, path)| (name, path)));
         command
     }

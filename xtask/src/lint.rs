@@ -4,8 +4,10 @@
 //! licences and sources of all crates, clippy for every build that ships, documentation without
 //! warnings, and builds with the oldest compiler that Cargo.toml promises.
 
-use crate::board::{Board, Profile};
+use crate::board::{BoardName, Profile};
 use crate::gates::TESTED;
+use crate::timed::Steps;
+use crate::tools::Compiler;
 use crate::{cargo, run, say, security, tools};
 use std::fs;
 use std::path::Path;
@@ -15,33 +17,51 @@ use std::process::Command;
 const COLUMNS: usize = 100;
 
 pub fn lint() -> Result<(), String> {
-    tools::lints()?;
-    run(cargo().args(["fmt", "--all", "--check"]))?;
-    columns()?;
-    openings()?;
-    security::unmaintained()?;
-    run(&mut Command::new(tools::typos()?))?;
-    let deny = ["deny", "--locked", "check", "bans", "licenses", "sources"];
-    run(Command::new(tools::cargo_deny()?).args(deny))?;
-    let strict = ["--", "-D", "warnings"];
+    let steps = Steps::of("lint");
+    let typos = steps.step("tools", || {
+        tools::lints()?;
+        tools::typos()
+    })?;
+    steps.step("format and words", || {
+        run(cargo().args(["fmt", "--all", "--check"]))?;
+        columns()?;
+        openings()?;
+        security::unmaintained()?;
+        run(&mut Command::new(typos))
+    })?;
+    steps.step("licences and sources", || {
+        let deny = ["deny", "--locked", "check", "bans", "licenses", "sources"];
+        run(Command::new(tools::cargo_deny()?).args(deny))
+    })?;
+    steps.step("clippy of the host", clippy)?;
+    let compiler = tools::compiler()?;
+    steps.step("clippy and documentation of the boards", || boards(&compiler))?;
+    steps.step("the library as others embed it", embedded)?;
+    steps.step("documentation", || strict_doc(cargo().args(["doc", "--workspace"]), ""))?;
+    steps.step("oldest Rust", oldest_compiler)
+}
+
+const STRICT: [&str; 3] = ["--", "-D", "warnings"];
+
+/// Clippy of everything that runs on the host, and of the fuzz targets.
+fn clippy() -> Result<(), String> {
     let all = ["clippy", "--workspace", "--all-targets", "--features", TESTED];
-    run(cargo().args(all).args(strict))?;
+    run(cargo().args(all).args(STRICT))?;
     // A run over all members unifies features and would hide a missing one.
     for package in ["equipoise", "equipoise-study", "equipoise-audit", "equipoise-ward"] {
-        run(cargo().args(["clippy", "--package", package, "--lib"]).args(strict))?;
+        run(cargo().args(["clippy", "--package", package, "--lib"]).args(STRICT))?;
     }
-    run(cargo().args(["clippy", "--package", "equipoise", "--tests"]).args(strict))?;
+    run(cargo().args(["clippy", "--package", "equipoise", "--tests"]).args(STRICT))?;
     let fuzz = ["--manifest-path", "fuzz/Cargo.toml", "--target-dir", "target/fuzz"];
-    run(cargo().arg("clippy").args(fuzz).args(strict))?;
-    let compiler = tools::compiler()?;
-    let documented = ["--no-deps", "--document-private-items"];
-    let strict_doc = |doc: &mut Command, more: &str| {
-        run(doc.args(documented).env("RUSTDOCFLAGS", format!("-D warnings{more}")))
-    };
-    for board in Board::ALL {
+    run(cargo().arg("clippy").args(fuzz).args(STRICT))
+}
+
+/// Clippy of every firmware, and the documentation of its board.
+fn boards(compiler: &Compiler) -> Result<(), String> {
+    for board in BoardName::ALL {
         for profile in [Profile::Release, Profile::Test] {
             let mut command = compiler.cargo("clippy", board.target());
-            run(command.args(board.firmware(profile)).args(strict))?;
+            run(command.args(board.firmware(profile)).args(STRICT))?;
         }
         let mut doc = compiler.cargo("doc", board.target());
         doc.args(board.library(Profile::Release));
@@ -49,18 +69,21 @@ pub fn lint() -> Result<(), String> {
         strict_doc(&mut doc, " -A rustdoc::broken_intra_doc_links")?;
     }
     // Logs of the emulated board; the other boards do not have them.
-    let mut command = compiler.cargo("clippy", Board::V1.target());
-    run(command.args(Board::V1.firmware(Profile::Logging)).args(strict))?;
-    embedded()?;
-    strict_doc(cargo().args(["doc", "--workspace"]), "")?;
-    oldest_compiler()
+    let mut command = compiler.cargo("clippy", BoardName::V1.target());
+    run(command.args(BoardName::V1.firmware(Profile::Logging)).args(STRICT))
+}
+
+/// Makes documentation, without any warning but those that `more` allows.
+fn strict_doc(doc: &mut Command, more: &str) -> Result<(), String> {
+    let doc = doc.args(["--no-deps", "--document-private-items"]);
+    run(doc.env("RUSTDOCFLAGS", format!("-D warnings{more}")))
 }
 
 /// Builds `examples/embed.rs` for a Cortex-M4 as a user of the library does: with its default
 /// features and the flags of no board. (Cargo would build an example with all that our tests need.)
 fn embedded() -> Result<(), String> {
     const FOLDER: &str = "target/embed";
-    let target = Board::V2.target();
+    let target = BoardName::V2.target();
     let mut library = cargo();
     library.args(["build", "--package", "equipoise", "--lib", "--target", target]);
     library.args(["--target-dir", FOLDER]);
@@ -121,7 +144,7 @@ fn oldest_compiler() -> Result<(), String> {
         command
     };
     run(check().args(["--workspace", "--all-targets", "--features", TESTED]))?;
-    for board in Board::ALL {
+    for board in BoardName::ALL {
         let firmware = board.firmware(Profile::Release);
         run(check().args(["--target", board.target()]).args(firmware))?;
     }

@@ -13,12 +13,15 @@ mod page;
 mod probe;
 mod search;
 mod security;
+mod slurm;
+mod timed;
 mod tools;
 mod windows;
 
-use board::{Board, Build, Profile};
+use board::{BoardName, Build, Profile};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
+use timed::run;
 use xtask::{elf, image};
 
 /// A command: its name, its options, what it does, and the function that does it.
@@ -41,12 +44,12 @@ const TASKS: [Task; 19] = [
         options: "[--board v1|v2|pico2]",
         help: "build the firmware (ELF, Intel hex, UF2) and print its sizes and memory map",
         run: |words| match words {
-            [] => firmware(&Board::ALL),
-            ["--board", name] => firmware(&[Board::named(name)?]),
+            [] => firmware(&BoardName::ALL),
+            ["--board", name] => firmware(&[BoardName::named(name)?]),
             other => Err(format!(
                 "`{}`: allowed is --board and one of {}",
                 other.join(" "),
-                Board::NAMES
+                BoardName::NAMES
             )),
         },
     },
@@ -82,13 +85,16 @@ const TASKS: [Task; 19] = [
     },
     Task {
         name: "test",
-        options: "[--windows|--packages]",
-        help: "all tests, with seconds a step; --windows: under wine; --packages: what dist makes",
+        options: "[--windows|--packages|--slurm]",
+        help: "all tests, with seconds a step; --windows: wine; --packages: what dist makes; --slurm: arrays",
         run: |words| match words {
             [] => gates::test(),
             ["--windows"] => windows::test(),
+            ["--slurm"] => slurm::test(),
             ["--packages"] => packages::test(),
-            other => Err(format!("`{}`: allowed is --windows or --packages", other.join(" "))),
+            other => {
+                Err(format!("`{}`: allowed is --windows, --packages or --slurm", other.join(" ")))
+            }
         },
     },
     Task {
@@ -99,9 +105,13 @@ const TASKS: [Task; 19] = [
     },
     Task {
         name: "release-check",
-        options: "",
-        help: "images built twice and compared, Windows and macOS, the device's package",
-        run: |words| no_options(words).and_then(|()| gates::release_check()),
+        options: "[--long]",
+        help: "images built twice and compared, Windows and macOS, the package; --long: long tests",
+        run: |words| match words {
+            [] => gates::release_check(false),
+            ["--long"] => gates::release_check(true),
+            other => Err(format!("`{}`: allowed is --long", other.join(" "))),
+        },
     },
     Task {
         name: "columns",
@@ -159,7 +169,7 @@ const TASKS: [Task; 19] = [
         name: "sizes",
         options: "",
         help: "image, RAM and stack of every board, as a Markdown table, and its memory map",
-        run: |words| no_options(words).and_then(|()| firmware(&Board::ALL)),
+        run: |words| no_options(words).and_then(|()| firmware(&BoardName::ALL)),
     },
 ];
 
@@ -221,17 +231,6 @@ fn say(what: &str) {
     eprintln!("xtask: {what}");
 }
 
-/// Runs a command to its end; an error names it.
-fn run(command: &mut Command) -> Result<(), String> {
-    let line = shown(command);
-    say(&line);
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("`{line}` ended with {status}")),
-        Err(error) => Err(format!("`{line}` did not start: {error}")),
-    }
-}
-
 fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
@@ -251,7 +250,7 @@ fn setup() -> Result<(), String> {
     tools::python().map(drop)
 }
 
-fn firmware(boards: &[Board]) -> Result<(), String> {
+fn firmware(boards: &[BoardName]) -> Result<(), String> {
     let compiler = tools::compiler()?;
     let (mut rows, mut maps) = (String::new(), String::new());
     for &board in boards {
@@ -267,7 +266,7 @@ fn firmware(boards: &[Board]) -> Result<(), String> {
 
 fn qemu() -> Result<(), String> {
     tools::qemu()?;
-    let build = Build::make(&tools::compiler()?, Board::V1, Profile::Release)?;
+    let build = Build::make(&tools::compiler()?, BoardName::V1, Profile::Release)?;
     say("the line below names the pseudo-terminal PATH. Attach with");
     say("    picocom -b 115200 --echo --omap crlf PATH        (say HELLO first)");
     say("    equipoise provision TRIAL --port PATH --key-file KEY");

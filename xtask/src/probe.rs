@@ -5,7 +5,7 @@
 //! the trial included; so does `probe-rs erase`. Both need `--erase-trial`. Copying the UF2 file
 //! onto the drive of a Pico 2 keeps the trial.
 
-use crate::board::{Board, Build, Profile};
+use crate::board::{BoardName, Build, Profile};
 use crate::{run, say, tools};
 use std::fs;
 use std::io::{BufRead as _, Write as _};
@@ -29,7 +29,7 @@ const NO_LOCK: &str = "the flash of a Pico 2 is a chip of its own that anybody c
 /// The options of the four commands.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
-    board: Board,
+    board: BoardName,
     erase_trial: bool,
     yes: bool,
 }
@@ -41,7 +41,7 @@ impl Options {
         while let Some(word) = rest.next() {
             match *word {
                 "--board" => {
-                    board = Some(Board::named(rest.next().ok_or_else(which_board)?)?);
+                    board = Some(BoardName::named(rest.next().ok_or_else(which_board)?)?);
                 }
                 "--erase-trial" if allowed.contains(word) => erase_trial = true,
                 "--yes" if allowed.contains(word) => yes = true,
@@ -54,7 +54,7 @@ impl Options {
 }
 
 fn which_board() -> String {
-    format!("which board? --board and one of {}", Board::NAMES)
+    format!("which board? --board and one of {}", BoardName::NAMES)
 }
 
 /// Checked before anything is built, because a build takes a minute.
@@ -123,7 +123,7 @@ pub fn start(words: &[&str]) -> Result<(), String> {
 }
 
 /// The shipping image, which must leave the journal's pages alone.
-fn build(board: Board) -> Result<Build, String> {
+fn build(board: BoardName) -> Result<Build, String> {
     let build = Build::make(&tools::compiler()?, board, Profile::Release)?;
     build.write_images()?;
     build.check_journal()?;
@@ -131,7 +131,7 @@ fn build(board: Board) -> Result<Build, String> {
 }
 
 /// The calls of probe-rs that write an image: page by page, so that the journal stays.
-fn flash_steps(board: Board, elf: &Path, erase_trial: bool) -> Vec<Vec<String>> {
+fn flash_steps(board: BoardName, elf: &Path, erase_trial: bool) -> Vec<Vec<String>> {
     let elf = elf.display().to_string();
     let erase = erase_trial.then(|| vec!["erase", "--chip", board.chip()]);
     let steps = erase.into_iter().chain([
@@ -143,7 +143,7 @@ fn flash_steps(board: Board, elf: &Path, erase_trial: bool) -> Vec<Vec<String>> 
 
 /// The calls of probe-rs that lock a board: the configuration word is written through the flash
 /// controller (NVMC), as docs/board.md explains.
-fn lock_steps(board: Board, address: &str, value: &str) -> Vec<Vec<String>> {
+fn lock_steps(board: BoardName, address: &str, value: &str) -> Vec<Vec<String>> {
     let write = |address: &str, value: &str| {
         ["write", "--chip", board.chip(), "b32", address, value].map(str::to_owned).to_vec()
     };
@@ -163,18 +163,18 @@ fn drives(mounts: &str, name: &str) -> Vec<PathBuf> {
 }
 
 /// Copies the image to a board's drive, after making sure that it is the right board.
-fn copy_to_drive(drive: &Path, board: Board, image: &Path, erase: bool) -> Result<(), String> {
+fn copy_to_drive(drive: &Path, board: BoardName, image: &Path, erase: bool) -> Result<(), String> {
     let details = drive.join(board.details());
     let text =
         fs::read_to_string(&details).map_err(|error| format!("{}: {error}", details.display()))?;
-    match Board::from_details(&text) {
+    match BoardName::from_details(&text) {
         Some(found) if found == board => {}
         Some(found) => return Err(format!("the drive is that of a board {found}, not {board}")),
         None => return Err(format!("{} names no board that we know", details.display())),
     }
     match (board, erase) {
-        (Board::V1 | Board::V2, false) => return Err(TRIAL_LOST.into()),
-        (Board::Pico2, true) => return Err(TRIAL_KEPT.into()),
+        (BoardName::V1 | BoardName::V2, false) => return Err(TRIAL_LOST.into()),
+        (BoardName::Pico2, true) => return Err(TRIAL_KEPT.into()),
         _ => {}
     }
     say(&format!("copying {} to {}", image.display(), drive.display()));
@@ -195,7 +195,7 @@ mod tests {
     /// Without `--erase-trial` no call erases more than the image's pages.
     #[test]
     fn flash_keeps_the_trial() {
-        for board in Board::ALL {
+        for board in BoardName::ALL {
             let steps = flash_steps(board, Path::new("x"), false);
             let words = steps.concat();
             assert!(!words.iter().any(|word| word.contains("erase")), "{words:?}");
@@ -223,16 +223,18 @@ mod tests {
         fs::write(&hex, ":00000001FF\n").unwrap();
         let copied = drive.join("firmware.hex");
         assert!(
-            copy_to_drive(&drive, Board::V1, &hex, true).unwrap_err().contains("board v2, not v1")
+            copy_to_drive(&drive, BoardName::V1, &hex, true)
+                .unwrap_err()
+                .contains("board v2, not v1")
         );
-        assert_eq!(copy_to_drive(&drive, Board::V2, &hex, false), Err(TRIAL_LOST.into()));
+        assert_eq!(copy_to_drive(&drive, BoardName::V2, &hex, false), Err(TRIAL_LOST.into()));
         assert!(!copied.exists());
-        assert_eq!(copy_to_drive(&drive, Board::V2, &hex, true), Ok(()));
+        assert_eq!(copy_to_drive(&drive, BoardName::V2, &hex, true), Ok(()));
         assert_eq!(fs::read(&copied).unwrap(), fs::read(&hex).unwrap());
         fs::write(drive.join("INFO_UF2.TXT"), "UF2 Bootloader v1.0\r\nBoard-ID: RP2350\r\n")
             .unwrap();
-        assert_eq!(copy_to_drive(&drive, Board::Pico2, &hex, true), Err(TRIAL_KEPT.into()));
-        assert_eq!(copy_to_drive(&drive, Board::Pico2, &hex, false), Ok(()));
+        assert_eq!(copy_to_drive(&drive, BoardName::Pico2, &hex, true), Err(TRIAL_KEPT.into()));
+        assert_eq!(copy_to_drive(&drive, BoardName::Pico2, &hex, false), Ok(()));
         assert_eq!(fs::read(drive.join("firmware.uf2")).unwrap(), fs::read(&hex).unwrap());
         fs::remove_dir_all(&drive).unwrap();
     }
@@ -240,7 +242,7 @@ mod tests {
     /// The flash controller is open for the word and no longer; a Pico 2 is not locked at all.
     #[test]
     fn lock_opens_and_closes_the_controller() {
-        for board in [Board::V1, Board::V2] {
+        for board in [BoardName::V1, BoardName::V2] {
             let (address, value) = board.lock_word().unwrap();
             let steps = lock_steps(board, address, value);
             let written: Vec<&str> =
@@ -254,7 +256,7 @@ mod tests {
     fn options_are_checked() {
         let options =
             Options::parse(&["--board", "v2", "--erase-trial"], &["--erase-trial"]).unwrap();
-        assert_eq!(options, Options { board: Board::V2, erase_trial: true, yes: false });
+        assert_eq!(options, Options { board: BoardName::V2, erase_trial: true, yes: false });
         assert!(Options::parse(&["--board", "v2", "--erase-trial"], &[]).is_err());
         assert!(Options::parse(&[], &[]).unwrap_err().contains("which board"));
         assert!(Options::parse(&["--board", "v9"], &[]).unwrap_err().contains("v9"));

@@ -4,7 +4,7 @@
 //! (2) `rustup target add`, given 30 seconds; (3) Debian's own rustc with its library sources, from
 //! which cargo builds `core`.
 
-use crate::board::Board;
+use crate::board::BoardName;
 use crate::{cargo, run, say};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -68,11 +68,12 @@ pub fn compiler() -> Result<Compiler, String> {
         }
         say("the thumb targets are missing; trying rustup, for at most 30 seconds");
         let mut rustup = Command::new("rustup");
-        rustup.args(["target", "add"]).args(Board::ALL.map(Board::target));
+        rustup.args(["target", "add"]).args(BoardName::ALL.map(BoardName::target));
         if within(&mut rustup, RUSTUP_LIMIT) && targets_installed() {
             return Ok(Compiler::Targets);
         }
-        let missing = Board::ALL.iter().map(|board| board.target()).filter(|name| !installed(name));
+        let missing =
+            BoardName::ALL.iter().map(|board| board.target()).filter(|name| !installed(name));
         let missing = missing.collect::<Vec<_>>().join(", ");
         say(&format!("rustup could not add {missing}; taking Debian's compiler instead"));
     }
@@ -96,7 +97,7 @@ pub fn rustc_version() -> Result<String, String> {
 }
 
 fn targets_installed() -> bool {
-    Board::ALL.iter().all(|board| installed(board.target()))
+    BoardName::ALL.iter().all(|board| installed(board.target()))
 }
 
 /// Whether the rustc in use has the library of a target.
@@ -291,7 +292,7 @@ pub fn toolchain(version: &str) -> Result<(), String> {
 pub fn targets_of(version: &str) -> Result<(), String> {
     let mut rustup = Command::new("rustup");
     rustup.args(["target", "add", "--toolchain", version]);
-    rustup.args(Board::ALL.map(Board::target));
+    rustup.args(BoardName::ALL.map(BoardName::target));
     if within(&mut rustup, TOOLCHAIN_LIMIT) {
         Ok(())
     } else {
@@ -369,7 +370,7 @@ pub fn answers(program: &str) -> bool {
 }
 
 /// Installs Debian packages, as root or through sudo.
-fn apt_install(packages: &[&str]) -> Result<(), String> {
+pub fn apt_install(packages: &[&str]) -> Result<(), String> {
     let by_hand = format!("apt-get install --no-install-recommends {}", packages.join(" "));
     if !answers("apt-get") {
         return Err(format!("there is no apt-get here; on Debian this would be needed: {by_hand}"));

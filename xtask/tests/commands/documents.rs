@@ -37,7 +37,7 @@ const REFUSED: [(&str, &str); 2] = [
 ];
 
 /// The features with which `cargo xtask test` builds the tests.
-const FEATURES: &str =
+pub const FEATURES: &str =
     "equipoise/board-tests,equipoise-cli/terminal-tests,equipoise-cli/browser-tests";
 
 #[test]

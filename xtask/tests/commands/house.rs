@@ -15,6 +15,8 @@ const ARROWS: [(&str, &[&str]); 6] = [
 ];
 /// Most crates that the device is built of, itself included.
 const DEVICE_CRATES: usize = 30;
+/// Most types, traits, functions and constants of the device, with every feature of a host.
+const PUBLIC_ITEMS: usize = 200;
 /// Most lines of a source file.
 const LINES: usize = 400;
 
@@ -95,5 +97,49 @@ fn files_are_short_and_shared_by_modules() {
         assert!(lines <= LINES, "{file}: {lines} lines, at most {LINES}");
         let tests = file.contains("tests/");
         assert!(!tests || marks.iter().all(|mark| !text.contains(mark)), "{file}: {marks:?}");
+    }
+}
+
+/// Words that once named several things are declared once each, in the whole workspace.
+#[test]
+fn words_have_one_meaning() {
+    let words = ["Board", "Choice", "Design", "Part", "Row", "next_look", "turn"];
+    let mut places = words.map(|word| (word, Vec::new()));
+    for file in sources("*.rs") {
+        for line in read(&file).lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let mut before = "";
+            for name in line.split(|c: char| !c.is_alphanumeric() && c != '_') {
+                let declares = ["enum", "fn", "struct", "trait", "type"].contains(&before);
+                let mut known = places.iter_mut().filter(|(word, _)| declares && *word == name);
+                known.by_ref().for_each(|(_, files)| files.push(file.clone()));
+                before = name;
+            }
+        }
+    }
+    for (word, files) in places {
+        assert_eq!(files.len(), 1, "`{word}` is declared in {files:?}");
+    }
+}
+
+/// The library shows what its users need: rustdoc's list of all items is short.
+#[test]
+fn the_device_shows_few_items() {
+    let words = ["doc", "--offline", "--quiet", "--no-deps", "-p", "equipoise", "--lib"];
+    cargo(&[&words[..], &["--features", "testkit,wipe"]].concat());
+    let text = cargo(&["metadata", "--no-deps", "--format-version", "1", "--offline"]);
+    let metadata: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let target = Path::new(metadata["target_directory"].as_str().unwrap());
+    let list = std::fs::read_to_string(target.join("doc/equipoise/all.html")).unwrap();
+    let items: Vec<&str> = list
+        .split("<li><a href=\"")
+        .skip(1)
+        .filter(|item| !item.starts_with('#'))
+        .filter_map(|item| item.split_once('>')?.1.split('<').next())
+        .collect();
+    assert!(items.contains(&"device::Device") && items.contains(&"wire::LINE_LIMIT"), "{items:?}");
+    assert!(items.len() <= PUBLIC_ITEMS, "{} items: {items:?}", items.len());
+    // Details of storage are for audit and tests alone.
+    for item in ["trial::Dirty", "trial::Part", "journal::Region", "device::custodian::Custody"] {
+        assert!(!items.contains(&item), "{item}");
     }
 }
