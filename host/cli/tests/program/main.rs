@@ -14,6 +14,7 @@ mod coordinator;
 mod documentation;
 #[cfg(feature = "terminal-tests")]
 mod end_to_end;
+mod no_pin;
 #[cfg(feature = "terminal-tests")]
 mod pandas;
 mod plan;

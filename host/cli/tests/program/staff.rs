@@ -165,17 +165,6 @@ fn five_wrong_pins_pause_one_person() {
     good(on_device(&ward, &assign, ANNA.1));
 }
 
-/// A command of a script shows no PIN in the list of processes: it waits for it on standard input.
-#[test]
-fn no_pin_in_the_process_list() {
-    let ward = Ward::new();
-    let _device = ward.device();
-    ward.provision(&[]);
-    begin(&ward);
-    let help = ward.run(&["assign", "--help"]).out + &ward.run(&["staff", "add", "--help"]).out;
-    assert!(!help.contains("--pin"), "no option takes a PIN: {help}");
-}
-
 /// No act without a name: without an operator and without a user the command is refused.
 #[test]
 fn no_act_without_a_name() {

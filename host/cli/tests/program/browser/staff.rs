@@ -4,7 +4,9 @@
 use crate::browser::driver::Browser;
 use crate::browser::views::{SMALL, events, examine, log};
 use crate::common::page::Page;
+use crate::common::processes;
 use crate::common::ward::Ward;
+use crate::no_pin::{no_file_has_one, secrets};
 use crate::staff::{ANNA, ASKS, CHRIS, SIGNED, begin};
 
 fn sign_in(browser: &Browser, (id, pin): (&str, &str)) {
@@ -77,6 +79,7 @@ fn two_people_with_questions() {
     browser.click("I have read it");
     browser.shows(&["Outcomes waiting: 1", "enrolled by ab Anna Berg"]);
     assert!(!everything(&browser).contains(ANNA.1), "no PIN stays in the page");
+    processes::show_none(&ward, page.id(), &secrets(&ward));
 
     let second = browser.new_tab();
     browser.switch_to(&second);
@@ -103,6 +106,7 @@ fn two_people_with_questions() {
     for secret in [ANNA.1, CHRIS.1, "argon2", "00000"] {
         assert!(!log.contains(secret) && !everything(&browser).contains(secret), "{secret}");
     }
+    no_file_has_one(&ward);
 }
 
 fn answer(browser: &Browser, answers: [&str; 3]) {

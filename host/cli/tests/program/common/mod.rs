@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod page;
+pub mod processes;
 pub mod relay;
 #[cfg(feature = "terminal-tests")]
 pub mod screen;

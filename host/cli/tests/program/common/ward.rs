@@ -102,15 +102,16 @@ impl Ward {
         done(self.command(words).output().unwrap())
     }
 
+    /// Starts a command that reads its standard input.
+    pub fn start(&self, words: &[&str]) -> Child {
+        let mut command = self.command(words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    }
+
     /// Runs a command with text on its standard input.
     pub fn run_with(&self, words: &[&str], input: &str) -> Done {
-        let mut command = self.command(words);
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = self.start(words);
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         done(child.wait_with_output().unwrap())
     }
