@@ -37,7 +37,8 @@ impl BoardName {
         }
     }
 
-    const fn feature(self) -> &'static str {
+    /// The feature with which the device is built for it.
+    pub const fn feature(self) -> &'static str {
         match self {
             Self::V1 => "microbit-v1",
             Self::V2 => "microbit-v2",

@@ -2,17 +2,21 @@
 //! again.
 //!
 //! `dist` leaves in `target/dist`: a static Linux program, a Windows program, a Debian package, the
-//! firmware images of all boards, and SHA256SUMS over them.
+//! firmware images of all boards, the list of all crates (SOUP), bills of materials (SBOM), and
+//! SHA256SUMS over them with its signature.
 
 use crate::board::{BoardName, Build, Profile};
-use crate::{cargo, run, say, tools};
+use crate::soup::Soup;
+use crate::{cargo, run, say, sbom, sign, tools};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub const OUT: &str = "target/dist";
-const LINUX: &str = "x86_64-unknown-linux-musl";
-const WINDOWS: &str = "x86_64-pc-windows-gnu";
+/// Digests of all files of a release.
+pub const SUMS: &str = "SHA256SUMS";
+pub const LINUX: &str = "x86_64-unknown-linux-musl";
+pub const WINDOWS: &str = "x86_64-pc-windows-gnu";
 /// Access for the person who is logged in, without root and without a group: the interface chips of
 /// the micro:bit and Raspberry Pi's debug probe, by their USB identity. A Pico 2 on another adapter
 /// has that adapter's identity.
@@ -24,8 +28,23 @@ SUBSYSTEM==\"tty\", ATTRS{idVendor}==\"2e8a\", ATTRS{idProduct}==\"000c\", TAG+=
 SUBSYSTEM==\"usb\", ATTRS{idVendor}==\"2e8a\", ATTRS{idProduct}==\"000c\", TAG+=\"uaccess\"
 ";
 
-pub fn dist() -> Result<(), String> {
+/// Makes the files of a release; `words` say by which key SHA256SUMS is signed.
+pub fn dist(words: &[&str]) -> Result<(), String> {
+    let key = match words {
+        ["--key", file] if Path::new(file).is_file() => Some(PathBuf::from(file)),
+        ["--key", file] => return Err(format!("{file} is no file with a minisign secret key")),
+        ["--unsigned"] => None,
+        other => {
+            return Err(format!(
+                "`{}`: allowed is --key FILE, with a minisign secret key, or --unsigned",
+                other.join(" ")
+            ));
+        }
+    };
     let version = version()?;
+    let soup = Soup::of_release(".")?;
+    // Errors in the list come before the long builds.
+    let list = soup.list(&version)?;
     if Path::new(OUT).exists() {
         fs::remove_dir_all(OUT).map_err(|error| format!("{OUT}: {error}"))?;
     }
@@ -45,7 +64,21 @@ pub fn dist() -> Result<(), String> {
     tools::mingw()?;
     let windows = program(WINDOWS, "equipoise.exe")?;
     copy(&windows, &format!("{OUT}/equipoise-{version}-windows-x86_64.exe"))?;
-    sums()
+    write(&soup_list(&version), list.as_bytes())?;
+    sbom::write_all(&version)?;
+    sums()?;
+    match key {
+        Some(key) => sign::sign(&Path::new(OUT).join(SUMS), &key, &version),
+        None => {
+            say("SHA256SUMS is not signed, so this is no release: a release takes --key FILE");
+            Ok(())
+        }
+    }
+}
+
+/// The list of all crates of a release.
+pub fn soup_list(version: &str) -> PathBuf {
+    Path::new(OUT).join(format!("equipoise-{version}-soup.md"))
 }
 
 /// Builds the program for a target and gives its path.
@@ -121,7 +154,7 @@ fn sums() -> Result<(), String> {
     names.sort();
     let output = Command::new("sha256sum").args(names).current_dir(OUT).output();
     let output = output.map_err(|error| format!("`sha256sum` did not start: {error}"))?;
-    write(&Path::new(OUT).join("SHA256SUMS"), &output.stdout)?;
+    write(&Path::new(OUT).join(SUMS), &output.stdout)?;
     print!("{}", String::from_utf8_lossy(&output.stdout));
     Ok(())
 }
@@ -134,7 +167,8 @@ pub fn reproduce() -> Result<(), String> {
     result
 }
 
-fn compare_images(elsewhere: &Path) -> Result<(), String> {
+/// Copies every file under version control to a folder.
+pub fn copy_sources(elsewhere: &Path) -> Result<(), String> {
     make_directory(elsewhere)?;
     let listed = Command::new("git").arg("ls-files").output();
     let listed = listed.map_err(|error| format!("`git ls-files` did not start: {error}"))?;
@@ -144,6 +178,11 @@ fn compare_images(elsewhere: &Path) -> Result<(), String> {
             write(&elsewhere.join(file), &bytes)?;
         }
     }
+    Ok(())
+}
+
+fn compare_images(elsewhere: &Path) -> Result<(), String> {
+    copy_sources(elsewhere)?;
     let compiler = tools::compiler()?;
     for board in BoardName::ALL {
         let here = Build::make(&compiler, board, Profile::Release)?;
@@ -173,7 +212,7 @@ fn make_directory(path: &Path) -> Result<(), String> {
     fs::create_dir_all(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     path.parent().map_or(Ok(()), make_directory)?;
     fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
 }

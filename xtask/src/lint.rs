@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(opened_with_what(bad), [1, 3, 8, 10]);
         let good = "//! # What is promised\n//! All of it.\n\n/// A part of it.\n/// What\n\
                     /// Whatever it is.\n\n/// Whatever.\n// What follows is code.\nfn what() {}\n";
-        assert_eq!(opened_with_what(good), []);
+        assert!(opened_with_what(good).is_empty());
     }
 
     #[test]

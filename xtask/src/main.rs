@@ -11,9 +11,12 @@ mod lint;
 mod packages;
 mod page;
 mod probe;
+mod sbom;
 mod search;
 mod security;
+mod sign;
 mod slurm;
+mod soup;
 mod timed;
 mod tools;
 mod windows;
@@ -36,7 +39,7 @@ const TASKS: [Task; 19] = [
     Task {
         name: "setup",
         options: "",
-        help: "install compiler targets, QEMU, the Unicorn engine, tmux and Chromium where missing",
+        help: "install compiler targets, QEMU, the Unicorn engine, tmux, Chromium and minisign",
         run: |words| no_options(words).and_then(|()| setup()),
     },
     Task {
@@ -155,9 +158,9 @@ const TASKS: [Task; 19] = [
     },
     Task {
         name: "dist",
-        options: "",
-        help: "release files in target/dist: Linux, Windows, Debian package, images, SHA256SUMS",
-        run: |words| no_options(words).and_then(|()| dist::dist()),
+        options: "--key FILE|--unsigned",
+        help: "release files in target/dist: programs, images, SOUP list, SBOM, SHA256SUMS, signature",
+        run: dist::dist,
     },
     Task {
         name: "counts",
@@ -247,6 +250,7 @@ fn setup() -> Result<(), String> {
     tools::terminal()?;
     tools::browser()?;
     tools::axe()?;
+    sign::minisign()?;
     tools::python().map(drop)
 }
 

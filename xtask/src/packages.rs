@@ -1,16 +1,20 @@
 //! `cargo xtask test --packages`: what `cargo xtask dist` makes, tried out.
 //!
-//! * SHA256SUMS names every file, and is right.
+//! * SHA256SUMS names every file, and is right; its signature verifies, and not after a change.
+//! * The SOUP list has every crate, and the bill of materials of a part has every crate of it.
 //! * The Linux program runs in a root directory that holds nothing else.
 //! * The Debian package is installed into an empty root, where the program works and its manual
 //!   page, completions and udev rule are in place; removed, it leaves nothing behind.
 
-use crate::dist::{self, OUT};
-use crate::{run, say};
+use crate::dist::{self, OUT, SUMS};
+use crate::sign::{self, ThrowAwayKey};
+use crate::soup::{self, Soup};
+use crate::{run, say, sbom};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Files of the package: where they are, and a part of their text.
 const FILES: [(&str, &str); 6] = [
@@ -23,9 +27,14 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 pub fn test() -> Result<(), String> {
-    dist::dist()?;
-    check_sums()?;
     let version = dist::version()?;
+    let keys = Root::new()?;
+    let key = ThrowAwayKey::make(&keys.0)?;
+    dist::dist(&["--key", &key.secret.display().to_string()])?;
+    check_sums()?;
+    check_signature(&key, &version)?;
+    drop(keys);
+    check_crates(&version)?;
     check_program(&version)?;
     check_package(&version)?;
     println!("the release files are in order");
@@ -33,20 +42,61 @@ pub fn test() -> Result<(), String> {
 }
 
 fn check_sums() -> Result<(), String> {
-    run(Command::new("sha256sum").args(["--check", "--strict", "SHA256SUMS"]).current_dir(OUT))?;
-    let sums = read(&Path::new(OUT).join("SHA256SUMS"))?;
+    run(Command::new("sha256sum").args(["--check", "--strict", SUMS]).current_dir(OUT))?;
+    let sums = read(&Path::new(OUT).join(SUMS))?;
     let summed: BTreeSet<_> = sums.lines().filter_map(|line| line.split("  ").nth(1)).collect();
     let there = files(Path::new(OUT))?;
     let there: BTreeSet<_> = there
         .iter()
         .filter_map(|path| path.to_str())
-        .filter(|name| *name != "SHA256SUMS")
+        .filter(|name| !name.starts_with(SUMS))
         .collect();
     if summed == there {
         Ok(())
     } else {
         Err(format!("SHA256SUMS names {summed:?}, but there are {there:?}"))
     }
+}
+
+/// The signature of SHA256SUMS verifies here and with minisign itself; with one byte changed it
+/// does not.
+fn check_signature(key: &ThrowAwayKey, version: &str) -> Result<(), String> {
+    let sums = Path::new(OUT).join(SUMS);
+    sign::verify(&sums, &key.public, version)?;
+    let mut minisign = Command::new("minisign");
+    run(minisign.arg("-V").arg("-p").arg(&key.public).arg("-m").arg(&sums))?;
+    let right = read(&sums)?;
+    let other = if right.starts_with('0') { "1" } else { "0" };
+    let written = fs::write(&sums, format!("{other}{}", &right[1..]));
+    written.map_err(|error| format!("{}: {error}", sums.display()))?;
+    let refused = sign::verify(&sums, &key.public, version);
+    fs::write(&sums, right).map_err(|error| format!("{}: {error}", sums.display()))?;
+    if refused.is_ok() {
+        return Err(format!("{}: a changed byte was not noticed", sums.display()));
+    }
+    say("SHA256SUMS is signed, and a changed byte breaks the signature");
+    Ok(())
+}
+
+/// The SOUP list is that of Cargo.lock; the bill of materials of each part has all its crates.
+fn check_crates(version: &str) -> Result<(), String> {
+    let soup = Soup::of_release(".")?;
+    let list = read(&dist::soup_list(version))?;
+    if list != soup.list(version)? {
+        return Err("the SOUP list is not that of Cargo.lock".into());
+    }
+    for part in soup::parts() {
+        let bill = sbom::components(&read(&sbom::file(&part, version))?)?;
+        let of_part: Vec<_> = soup.crates_of(&part.name).collect();
+        let is_missing = |(name, version): &&(&str, &str)| {
+            !bill.iter().any(|known| (known.0.as_str(), known.1.as_str()) == (*name, *version))
+        };
+        if let Some((name, version)) = of_part.iter().find(is_missing) {
+            return Err(format!("the bill of materials of {} lacks {name} {version}", part.name));
+        }
+        say(&format!("{}: {} crates, all in its bill of materials", part.name, of_part.len()));
+    }
+    Ok(())
 }
 
 /// The program alone in a root: no library, no device, no folder for temporary files.
@@ -112,7 +162,10 @@ impl Drop for Root {
 
 impl Root {
     fn new() -> Result<Self, String> {
-        let root = std::env::temp_dir().join(format!("equipoise-root-{}", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("equipoise-root-{}-{number}", std::process::id());
+        let root = std::env::temp_dir().join(name);
         if root.exists() {
             fs::remove_dir_all(&root).map_err(|error| format!("{}: {error}", root.display()))?;
         }

@@ -28,6 +28,11 @@ pub fn unmaintained() -> Result<(), String> {
     Ok(())
 }
 
+/// Crates with a known advisory, and its id, from the text of SECURITY.md.
+pub fn advisories(text: &str) -> Result<Vec<(String, String)>, String> {
+    Ok(table(text)?.into_iter().map(|noted| (noted.name, noted.advisory)).collect())
+}
+
 /// The rows of the table of unmaintained crates.
 fn table(text: &str) -> Result<Vec<Noted>, String> {
     let section =

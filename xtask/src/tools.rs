@@ -351,7 +351,7 @@ pub fn miri() -> Result<(), String> {
 
 /// Installs a program from crates.io into `target/tools`, where later runs find it. Built without
 /// optimisation: these tools run for seconds.
-fn crate_tool(package: &str, version: &str, program: &str) -> Result<PathBuf, String> {
+pub fn crate_tool(package: &str, version: &str, program: &str) -> Result<PathBuf, String> {
     let root = Path::new("target/tools").join(format!("{package}-{version}"));
     let path = root.join("bin").join(program);
     if !path.exists() {
