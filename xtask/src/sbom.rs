@@ -8,7 +8,7 @@
 
 use crate::dist::{self, OUT};
 use crate::run;
-use crate::soup::{Part, parts};
+use crate::soup::{ReleasePart, parts};
 use crate::tools::crate_tool;
 use serde_json::Value;
 use std::fs;
@@ -23,7 +23,7 @@ const WRITTEN: &str = "equipoise-sbom";
 const ROOT: &str = "/equipoise";
 
 /// The bill of a part.
-pub fn file(part: &Part, version: &str) -> PathBuf {
+pub fn file(part: &ReleasePart, version: &str) -> PathBuf {
     Path::new(OUT).join(format!("equipoise-{version}-{}.cdx.json", part.name))
 }
 
@@ -39,7 +39,7 @@ pub fn write_all(version: &str) -> Result<(), String> {
     written
 }
 
-fn write(tool: &Path, sources: &Path, part: &Part, version: &str) -> Result<(), String> {
+fn write(tool: &Path, sources: &Path, part: &ReleasePart, version: &str) -> Result<(), String> {
     let folder = sources.join(part.folder);
     let mut command = Command::new(tool);
     command.args(["cyclonedx", "--format", "json", "--spec-version", FORMAT]);

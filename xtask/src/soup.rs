@@ -32,7 +32,7 @@ impl Soup {
     /// The crates of everything that `cargo xtask dist` builds from the sources in a folder.
     pub fn of_release(root: &str) -> Result<Self, String> {
         let mut soup = Self(BTreeMap::new());
-        for Part { name, folder, target, feature } in parts() {
+        for ReleasePart { name, folder, target, feature } in parts() {
             let mut command = cargo();
             command.args(["tree", "--locked", "--edges", "normal,build", "--prefix", "depth"]);
             command.args(["--format", "|{p}|{l}|", "--target", target]);
@@ -142,7 +142,7 @@ impl Soup {
 }
 
 /// A part of a release with its own set of crates.
-pub struct Part {
+pub struct ReleasePart {
     /// Its name in the list.
     pub name: String,
     /// The folder of its package.
@@ -154,14 +154,14 @@ pub struct Part {
 }
 
 /// All parts of a release.
-pub fn parts() -> Vec<Part> {
-    let program = |system: &str, target| Part {
+pub fn parts() -> Vec<ReleasePart> {
+    let program = |system: &str, target| ReleasePart {
         name: format!("{system}-x86_64"),
         folder: "host/cli",
         target,
         feature: None,
     };
-    let image = |board: BoardName| Part {
+    let image = |board: BoardName| ReleasePart {
         name: board.to_string(),
         folder: ".",
         target: board.target(),
