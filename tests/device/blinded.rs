@@ -29,7 +29,7 @@ fn has(reply: &str, words: &str) -> bool {
 }
 
 /// A whole trial: every patient gets the next kit of an arm, a replacement is of the same arm, and
-/// no reply but `KIT` has anything to do with an arm.
+/// no reply but `KIT` has anything to do with an arm. Requirement D22.
 #[test]
 fn kits_of_a_trial_are_those_of_the_list() {
     let mut seen = [0; 2];
@@ -59,7 +59,7 @@ fn kits_of_a_trial_are_those_of_the_list() {
 }
 
 /// A repeat gives the same kit, also after a power cut and after another patient's replacement; a
-/// repeated replacement too.
+/// repeated replacement too. Requirement D1.
 #[test]
 fn a_repeat_gives_the_same_kit() {
     let mut desk = Desk::running(1, PLAN);
@@ -194,7 +194,7 @@ fn seals_differ_by_key_file_and_list() {
 }
 
 /// Every byte of every reply but the kit numbers and the trial's id is the same whatever the arms:
-/// acknowledgements, refusals, status.
+/// acknowledgements, refusals, status. Requirement D22.
 #[test]
 fn replies_but_for_kits_are_equal() {
     let run = |seed: u64| {
@@ -237,7 +237,7 @@ fn replies_but_for_kits_are_equal() {
 }
 
 /// Flash work behind every request, with pages changed, depends on no arm: trials with other coins
-/// do the same operations.
+/// do the same operations. Requirement D21.
 #[test]
 fn flash_work_does_not_depend_on_arms() {
     let run = |seed: u64| {

@@ -84,7 +84,7 @@ fn lasts<const U: usize, const P: usize>(
 }
 
 /// Every board lasts at least ten million patients, whatever the plan; the limits are what was
-/// measured, rounded down.
+/// measured, rounded down. Requirement D29.
 #[test]
 fn each_board_lasts_ten_million_patients() {
     type Lifetime = fn(Kind) -> f64;

@@ -45,7 +45,7 @@ fn images() -> [(Flash, Book); 6] {
     ]
 }
 
-/// A single flipped bit is repaired or reported, and never changes a value.
+/// A single flipped bit is repaired or reported, and never changes a value. Requirement D10.
 #[test]
 fn one_flipped_bit_never_changes_a_value() {
     let mut counts = [0, 0];

@@ -163,7 +163,7 @@ fn proved(desk: &mut Desk, command: &str) -> Vec<u8> {
     sealed(&format!("{command} proof={}", Hex(&proof))).into_bytes()
 }
 
-/// The device answers any line with lines of the protocol.
+/// The device answers any line with lines of the protocol. Requirement D28.
 #[test]
 fn the_device_answers_any_line() {
     let mut fuzz = Fuzz::new(2);
@@ -239,7 +239,7 @@ fn images() -> Vec<Vec<u8>> {
     images
 }
 
-/// Any flash image is mounted or refused and never crashes the device.
+/// Any flash image is mounted or refused and never crashes the device. Requirement D28.
 #[test]
 fn any_flash_image_is_mounted_or_refused() {
     let mut fuzz = Fuzz::new(3);

@@ -106,6 +106,7 @@ fn images() -> Vec<(PathBuf, u8, String)> {
 }
 
 /// A firmware names the version it finds, refuses every request, and leaves every byte as it is.
+/// Requirement D11.
 #[test]
 fn other_versions_are_refused_untouched() {
     let others: Vec<_> =

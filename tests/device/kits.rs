@@ -43,7 +43,7 @@ fn kit_numbers_are_these() {
 }
 
 /// Every number from 1 to 2N is given once, for each N from 1 to 1,000 and every eleventh up to
-/// 5,000; in the long version for each of them.
+/// 5,000; in the long version for each of them. Requirement D23.
 #[test]
 fn every_kit_comes_once() {
     let tried = |kits: &u32| *kits <= 1_000 || kits.is_multiple_of(11) || count::is_long();

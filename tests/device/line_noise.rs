@@ -201,7 +201,7 @@ fn agreement_at_one_bit_error_in_1_000() {
     trials(1e-3, 10_000..13_500);
 }
 
-/// Terminal and device agree at one bit error in 100.
+/// Terminal and device agree at one bit error in 100. Requirement D6.
 #[test]
 fn agreement_at_one_bit_error_in_100() {
     trials(1e-2, 20_000..21_500);

@@ -153,7 +153,7 @@ fn no_request_meets_an_erase() {
 }
 
 /// A terminal that does not wait for its reply meets erases, and bytes are lost. What is left of a
-/// line is refused, never carried out as another one; then it is sent again.
+/// line is refused, never carried out as another one; then it is sent again. Requirement D6.
 #[test]
 fn a_line_that_meets_an_erase_is_refused() {
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

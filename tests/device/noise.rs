@@ -185,6 +185,7 @@ fn masses_add_up_to_their_closed_form() {
     }
 }
 
+/// Requirement S3.
 #[test]
 fn draws_have_the_exact_law() {
     for (seed, setting) in (1..).zip(SETTINGS) {
@@ -193,7 +194,7 @@ fn draws_have_the_exact_law() {
     }
 }
 
-/// These tests would see a rate that is wrong by two percent.
+/// These tests would see a rate that is wrong by two percent. Requirement S3.
 #[test]
 fn rate_wrong_by_two_percent_is_seen() {
     for (seed, setting) in (101..).zip(SETTINGS) {

@@ -259,7 +259,7 @@ fn same(number: u32, resolved_after: u32) {
     }
 }
 
-/// Every byte but t's own arm is the same for every t, in the first half.
+/// Every byte but t's own arm is the same for every t, in the first half. Requirement D19.
 #[test]
 fn replies_are_equal_in_the_first_half() {
     same(7, 7);
@@ -267,7 +267,7 @@ fn replies_are_equal_in_the_first_half() {
     same(130, 230);
 }
 
-/// Every byte but t's own arm is the same for every t, in the second half.
+/// Every byte but t's own arm is the same for every t, in the second half. Requirement D19.
 #[test]
 fn replies_are_equal_in_the_second_half() {
     same(280, 280);
@@ -277,6 +277,7 @@ fn replies_are_equal_in_the_second_half() {
 }
 
 /// An outcome that comes after the look at half is read at the close, in the before-window.
+/// Requirement S8.
 #[test]
 fn late_outcomes_change_no_byte() {
     same(7, 275);
@@ -311,7 +312,7 @@ fn after_erase(t: Patient) -> Vec<String> {
 }
 
 /// A trial that was erased leaves nothing: no byte and no flash operation of the erase and of the
-/// next trial depends on a patient of the trial before.
+/// next trial depends on a patient of the trial before. Requirement D18.
 #[test]
 fn an_erased_trial_leaves_nothing() {
     for (number, resolved_after) in [(7, 7), (5, 8)] {
@@ -328,6 +329,7 @@ fn an_erased_trial_leaves_nothing() {
 }
 
 /// Noise that does not make up for t lets the ledgers differ, and the reports with them.
+/// Requirement D19.
 #[test]
 fn the_comparison_can_fail() {
     for (number, resolved_after) in [(7, 127), (200, 320), (280, 400)] {

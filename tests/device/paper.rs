@@ -214,7 +214,7 @@ fn conse_is_algorithm_1_in_small_trials() {
     small_trials_agree(DesignName::Conse);
 }
 
-/// `dp-conse` is Algorithm 2 in thousands of small trials.
+/// `dp-conse` is Algorithm 2 in thousands of small trials. Requirement S5.
 #[test]
 fn dp_conse_is_algorithm_2_in_small_trials() {
     let seen = small_trials_agree(DesignName::DpConse);

@@ -111,7 +111,7 @@ fn one_trial(setting: &Setting, plan: &Plan, adaptive: bool, seed: u64) -> Found
     found
 }
 
-/// Regret and mean squared error of the published table, and coverage near 95 %.
+/// Regret and mean squared error of the published table, and coverage near 95 %. Requirement S6.
 #[test]
 fn table_of_regret_and_error() {
     let rows = [
@@ -148,6 +148,7 @@ fn table_of_regret_and_error() {
 }
 
 /// The share of intervals that exclude 0: power where there is an effect, else the type I error.
+/// Requirement S6.
 #[test]
 fn table_of_power() {
     let rows = [
@@ -185,6 +186,7 @@ fn graded_outcomes_have_narrow_intervals() {
 }
 
 /// A trial that closes before half, with a fifth of its outcomes lost, still has honest intervals.
+/// Requirement S7.
 #[test]
 fn early_close_keeps_coverage() {
     let plan = Plan::parse("features=4 patients=4000 epsilon=1").unwrap();

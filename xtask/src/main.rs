@@ -25,7 +25,7 @@ use board::{BoardName, Build, Profile};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use timed::run;
-use xtask::{elf, image};
+use xtask::{elf, image, trace};
 
 /// A command: its name, its options, what it does, and the function that does it.
 struct Task {
@@ -35,7 +35,7 @@ struct Task {
     run: fn(&[&str]) -> Result<(), String>,
 }
 
-const TASKS: [Task; 19] = [
+const TASKS: [Task; 20] = [
     Task {
         name: "setup",
         options: "",
@@ -161,6 +161,16 @@ const TASKS: [Task; 19] = [
         options: "--key FILE|--unsigned",
         help: "release files in target/dist: programs, images, SOUP list, SBOM, SHA256SUMS, signature",
         run: dist::dist,
+    },
+    Task {
+        name: "trace",
+        options: "",
+        help: "the matrix of docs/requirements.md and the tests that show each sentence",
+        run: |words| {
+            no_options(words)?;
+            print!("{}", trace::Trace::read(Path::new("."))?.matrix());
+            Ok(())
+        },
     },
     Task {
         name: "counts",

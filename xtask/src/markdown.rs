@@ -1,7 +1,7 @@
 //! The commands that a Markdown document shows: in code blocks, and between backticks.
 
 /// Programs that documents may name without being checked here.
-pub const FOREIGN: [&str; 23] = [
+pub const FOREIGN: [&str; 24] = [
     "apt",
     "apt-get",
     "cd",
@@ -13,6 +13,7 @@ pub const FOREIGN: [&str; 23] = [
     "echo",
     "git",
     "man",
+    "minisign",
     "mkdir",
     "picocom",
     "pip",

@@ -12,7 +12,7 @@ const ROUNDS: u32 = 100;
 
 /// Whatever an overrun costs, a request is carried out as it was sent or refused: no reply names a
 /// patient whom nobody named, and nobody else is assigned or resolved. The requests carry no
-/// checksum, which would hide a damaged line.
+/// checksum, which would hide a damaged line. Requirement D6.
 #[test]
 fn overrun_never_makes_another_request() {
     for overwrite in [false, true] {

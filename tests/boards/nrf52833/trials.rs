@@ -40,7 +40,7 @@ fn noise_on_flash_is_a_fault() {
 }
 
 /// A source of noise that is dead or stuck at power-up: only `HELLO` and `STATUS` are answered. One
-/// that dies later: nobody more is assigned.
+/// that dies later: nobody more is assigned. Requirement D9.
 #[test]
 fn dead_noise_source_assigns_nobody() {
     scenarios::dead_noise_source(&CHIP);
@@ -56,13 +56,14 @@ fn no_request_is_sent_twice() {
 
 /// Under load, with erases that take their real time, every reply leaves in the same slot whatever
 /// the features, arms and outcomes; also that to the request that finds a look due.
+/// Requirement D20.
 #[test]
 fn reply_slots_do_not_depend_on_patients() {
     scenarios::reply_slots(&CHIP, 100_000.0, 300_000.0);
 }
 
 /// A request that arrives while noise is drawn after a look: the moment of its reply depends
-/// neither on the noise nor on when it came.
+/// neither on the noise nor on when it came. Requirement D20.
 #[test]
 fn reply_behind_a_look_keeps_its_slot() {
     // 64 draws of at least 4 ms.
@@ -70,7 +71,7 @@ fn reply_behind_a_look_keeps_its_slot() {
 }
 
 /// 4,096 patients wait; one more is refused. Power cuts in their outcomes and in the recovery lose
-/// nobody.
+/// nobody. Requirement D8.
 #[test]
 fn waiting_4096_survive_power_cuts() {
     const WAITING: u32 = 4096;

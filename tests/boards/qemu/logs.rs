@@ -17,7 +17,7 @@ fn begun() -> Emulator {
     board
 }
 
-/// A whole trial logs no line that a device without patients does not log.
+/// A whole trial logs no line that a device without patients does not log. Requirement D24.
 #[test]
 fn log_tells_of_no_patient() {
     let control = begun().logged();

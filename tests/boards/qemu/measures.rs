@@ -229,7 +229,7 @@ fn reply_times(plan: &str, features: u32, seed: u32) -> Vec<u32> {
 const LOADED: u32 = 120;
 
 /// Under load the reply to every request leaves at the same moment, whatever the features, arms and
-/// outcomes; also that to the request that finds a look due.
+/// outcomes; also that to the request that finds a look due. Requirement D20.
 #[test]
 fn reply_slots_do_not_depend_on_patients() {
     // With little noise and 4 features, all take part in the look at half.

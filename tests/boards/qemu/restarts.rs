@@ -10,7 +10,7 @@ const PLAN: &str = "features=4 patients=5000 epsilon=1";
 /// Times the power is cut.
 const CUTS: u32 = 60;
 
-/// Nothing answered is lost when the power is cut at random moments.
+/// Nothing answered is lost when the power is cut at random moments. Requirement D2.
 #[test]
 fn random_power_cuts_lose_no_answer() {
     let mut dice = Dice(11);
@@ -52,7 +52,7 @@ fn cut_first_start_ends_blank() {
     }
 }
 
-/// The power fails at random moments of `ERASE`: the trial is as it was, or gone.
+/// The power fails at random moments of `ERASE`: the trial is as it was, or gone. Requirement D18.
 #[test]
 fn cut_erase_keeps_or_removes_the_trial() {
     let mut dice = Dice(19);
@@ -124,7 +124,7 @@ fn crash(drill: &str) -> (Emulator, Known) {
     (board, known)
 }
 
-/// After a panic or a fault the board comes back, says so, and has sent nothing.
+/// After a panic or a fault the board comes back, says so, and has sent nothing. Requirement D25.
 #[test]
 fn board_comes_back_after_a_fault() {
     for drill in ["DRILL panic", "DRILL fault"] {

@@ -62,7 +62,7 @@ fn empty_flash_is_a_blank_device() {
     }
 }
 
-/// Flash full of noise is a fault, and nobody is assigned.
+/// Flash full of noise is a fault, and nobody is assigned. Requirement D10.
 #[test]
 fn flash_full_of_noise_is_a_fault() {
     let mut dice = Dice(3);
@@ -95,7 +95,7 @@ fn full_capacity_fits_in_16_kb() {
     board.print_memory("64 features, 256 waiting, the close, report");
 }
 
-/// A custodian compares this hash with the release's.
+/// A custodian compares this hash with the release's. Requirement D26.
 #[test]
 fn hello_names_the_image() {
     for firmware in [Firmware::Release, Firmware::Test] {

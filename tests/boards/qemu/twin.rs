@@ -77,7 +77,7 @@ fn transcript(twin: &mut impl Twin, design: &str) -> Vec<String> {
     said
 }
 
-/// Board and host say the same over 2000 patients.
+/// Board and host say the same over 2000 patients. Requirement D27.
 #[test]
 fn board_and_host_agree_over_2000_patients() {
     for design in ["dp-conse", "interim"] {

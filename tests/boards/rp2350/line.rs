@@ -29,7 +29,7 @@ fn nothing_is_lost_while_flash_is_busy() {
 
 /// Whatever is lost or broken on the way, a request is carried out as it was sent or refused: no
 /// reply names a patient whom nobody named. The requests carry no checksum, which would hide a
-/// damaged line.
+/// damaged line. Requirement D6.
 #[test]
 fn damage_never_makes_another_request() {
     for knob in ["lose", "break_bytes"] {

@@ -10,7 +10,7 @@ use crate::emulation::scenarios::{self, begun, restarted};
 const WATCHDOG: u64 = 61_000_000;
 
 /// The power fails inside writes, inside erases and inside the recovery that follows, with torn
-/// words and pages and RAM full of anything: nothing that was answered is lost.
+/// words and pages and RAM full of anything: nothing that was answered is lost. Requirement D2.
 #[test]
 fn power_cuts_lose_nothing_answered() {
     scenarios::power_cuts(&CHIP, 24);
@@ -58,7 +58,7 @@ fn crashes_are_reported_as_fault() {
     scenarios::crashes(&CHIP);
 }
 
-/// A board that hangs is reset by the watchdog; one that is idle is not.
+/// A board that hangs is reset by the watchdog; one that is idle is not. Requirement D25.
 #[test]
 fn watchdog_resets_a_hung_board() {
     scenarios::hang(&CHIP, WATCHDOG);

@@ -36,7 +36,7 @@ fn noise_on_flash_is_a_fault() {
 }
 
 /// A source of noise that is dead or stuck at power-up: only `HELLO` and `STATUS` are answered. One
-/// that dies later: nobody more is assigned.
+/// that dies later: nobody more is assigned. Requirement D9.
 #[test]
 fn dead_noise_source_assigns_nobody() {
     scenarios::dead_noise_source(&CHIP);
@@ -66,6 +66,7 @@ fn no_request_is_sent_twice() {
 
 /// Under load, with erases that take their real time, every reply leaves in the same slot whatever
 /// the features, arms and outcomes; also that to the request that finds a look due.
+/// Requirement D20.
 #[test]
 fn reply_slots_do_not_depend_on_patients() {
     scenarios::reply_slots(&CHIP, 400_000.0, 800_000.0);
@@ -79,7 +80,7 @@ fn reply_behind_a_look_keeps_its_slot() {
     scenarios::slot_behind_look(&CHIP, 256_000.0);
 }
 
-/// 1,024 patients wait; one more is refused. A power cut loses nobody.
+/// 1,024 patients wait; one more is refused. A power cut loses nobody. Requirement D8.
 #[test]
 fn waiting_1024_survive_a_power_cut() {
     const WAITING: u32 = 1024;

@@ -12,7 +12,7 @@ fn sixty_four_coins_are_the_bits_of_one_word() {
     }
 }
 
-/// Coins are fair and independent of their neighbours.
+/// Coins are fair and independent of their neighbours. Requirement S4.
 #[test]
 fn coins_are_fair_and_independent() {
     let mut chance = DeviceSampler::seed_from_u64(4);
@@ -43,7 +43,7 @@ impl TryRng for Always {
     }
 }
 
-/// A biased coin is one word compared with the fraction.
+/// A biased coin is one word compared with the fraction. Requirement S4.
 #[test]
 fn biased_coin_compares_one_word() {
     for p in [0, 1, 12_345, 1 << 31, 3_000_000_000, u32::MAX] {

@@ -103,7 +103,7 @@ fn long_plan(design: &str, features: u32) -> String {
 }
 
 /// 64 features on 64 pages of 2 KB, and few features on pages of 4 KB. In the long version t is one
-/// of four times as many patients in a row.
+/// of four times as many patients in a row. Requirement D21.
 #[test]
 fn flash_work_is_the_same_whoever_t_is() {
     let row = |first, few: u32| first..first + few * if count::is_long() { 4 } else { 1 };

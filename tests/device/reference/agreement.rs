@@ -189,6 +189,7 @@ fn compare_one(seed: u64) -> Exercised {
 
 /// Thousands of random small trials, or as many as `EQUIPOISE_TRIALS` says: late, lost and graded
 /// outcomes, reports, early closes. Every arm, share, weight, estimate and standard error agrees.
+/// Requirement S5.
 #[test]
 fn shipping_code_agrees_with_transcription() {
     let trials = count::trials(6000);

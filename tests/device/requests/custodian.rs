@@ -24,7 +24,7 @@ fn custodian_commands_can_be_repeated() {
 
 // The custodian.
 
-/// A proof serves once, for its own words, its own nonce and its own trial.
+/// A proof serves once, for its own words, its own nonce and its own trial. Requirement D12.
 #[test]
 fn a_proof_allows_one_command() {
     let mut desk = Desk::running(1, PLAN);
@@ -57,6 +57,7 @@ fn a_proof_allows_one_command() {
 }
 
 /// Every request but noise ends the authorization, also one that does nothing or is refused.
+/// Requirement D12.
 #[test]
 fn every_request_voids_the_nonce() {
     let mut desk = Desk::running(1, PLAN);

@@ -5,6 +5,7 @@ use super::*;
 // Exactly once.
 
 /// A repeated `ASSIGN` gives the stored arm whatever its feature also after power loss.
+/// Requirement D1.
 #[test]
 fn a_repeated_assign_gives_the_stored_arm() {
     let mut desk = Desk::running(1, PLAN);
@@ -19,7 +20,7 @@ fn a_repeated_assign_gives_the_stored_arm() {
     assert!(desk.ask("STATUS").contains("assigned=8 resolved=0 waiting=8 capacity=8 "));
 }
 
-/// A device switched off after every request goes on and on.
+/// A device switched off after every request goes on and on. Requirement D2.
 #[test]
 fn a_power_cut_after_every_request_is_harmless() {
     let mut desk = Desk::running(1, "PLAN features=3 patients=200 epsilon=1");
@@ -32,6 +33,7 @@ fn a_power_cut_after_every_request_is_harmless() {
     assert!(desk.ask("REPORT").contains("END 3 "));
 }
 
+/// Requirement D3.
 #[test]
 fn an_error_changes_nothing_on_flash() {
     let mut desk = Desk::running(1, PLAN);

@@ -27,6 +27,7 @@ fn a_tag_makes_checksums_required() {
     assert_eq!(desk.ask_plain("ASSIGN 3 0"), "ERR checksum got=none expected=CFAB");
 }
 
+/// Requirement D7.
 #[test]
 fn syntax_names_the_word_and_what_was_allowed() {
     let mut desk = Desk::blank(1);
@@ -47,7 +48,7 @@ fn length_answers_a_line_that_is_too_long() {
     assert!(desk.ask_plain(&"x".repeat(250)).starts_with("ERR syntax"));
 }
 
-/// `order` answers every number but the next and the last with its tag.
+/// `order` answers every number but the next and the last with its tag. Requirement D5.
 #[test]
 fn order_answers_any_other_number() {
     let mut desk = Desk::running(1, PLAN);
@@ -77,7 +78,7 @@ fn feature_answers_an_unplanned_one() {
     assert!(desk.assign(1, 2).starts_with("ARM 1 "), "nothing has changed");
 }
 
-/// `range` answers an outcome above the scale and a plan that cannot be.
+/// `range` answers an outcome above the scale and a plan that cannot be. Requirement D7.
 #[test]
 fn range_answers_bad_outcomes_and_plans() {
     let mut desk = Desk::blank(1);
@@ -116,7 +117,7 @@ fn unknown_answers_for_unassigned_patients() {
     ]);
 }
 
-/// `full` answers when too many wait and when everyone is in.
+/// `full` answers when too many wait and when everyone is in. Requirement D8.
 #[test]
 fn full_answers_when_no_patient_fits() {
     let mut desk = Desk::running(1, "PLAN features=3 patients=9 epsilon=1");
@@ -167,7 +168,7 @@ fn blank_answers_whatever_needs_a_trial() {
     assert_eq!(desk.order("ERASE"), "OK", "there is nothing to erase");
 }
 
-/// `locked` answers a second plan and the custodian after three wrong proofs.
+/// `locked` answers a second plan and the custodian after three wrong proofs. Requirement D13.
 #[test]
 fn locked_answers_second_plan_and_wrong_proofs() {
     let mut desk = Desk::running(1, PLAN);
@@ -187,7 +188,7 @@ fn locked_answers_second_plan_and_wrong_proofs() {
 }
 
 /// A right proof starts the count of wrong ones anew, and a command that proves nothing is not
-/// counted.
+/// counted. Requirement D13.
 #[test]
 fn only_wrong_proofs_in_a_row_lock() {
     let mut desk = Desk::running(1, PLAN);
@@ -215,6 +216,7 @@ fn auth_answers_custodian_commands_without_one() {
 }
 
 /// `budget` answers a plan beyond the lifetime budget and survives erase and power loss.
+/// Requirement D16.
 #[test]
 fn budget_answers_and_survives_erase() {
     let mut desk = Desk::running(1, "PLAN features=1 patients=4 epsilon=20");
@@ -275,7 +277,7 @@ fn storage_fails(seed: u64, tear: Tear) {
     assert!(next.starts_with("ARM 2 "), "{next} {:?}", desk.flash.0.borrow().misuse());
 }
 
-/// A flash that makes no sense is a fault and is left as it is.
+/// A flash that makes no sense is a fault and is left as it is. Requirement D10.
 #[test]
 fn a_senseless_flash_is_left_as_it_is() {
     let flash = Flash::new();
@@ -292,7 +294,7 @@ fn a_senseless_flash_is_left_as_it_is() {
     assert!(desk.flash.0.borrow().bytes() == before);
 }
 
-/// `entropy` answers every new patient after the source has failed.
+/// `entropy` answers every new patient after the source has failed. Requirement D9.
 #[test]
 fn entropy_answers_new_patients_for_good() {
     let mut desk = Desk::<_>::on(Flash::new(), Dying(Repeatable::new(1), 1024 + 4));
@@ -313,7 +315,7 @@ fn entropy_answers_new_patients_for_good() {
     assert_eq!(desk.order("CLOSE"), "OK");
 }
 
-/// A source dead at power up leaves `HELLO` and status.
+/// A source dead at power up leaves `HELLO` and status. Requirement D9.
 #[test]
 fn a_dead_source_leaves_hello_and_status() {
     let mut desk = Desk::running(1, PLAN);

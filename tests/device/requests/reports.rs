@@ -22,7 +22,7 @@ pub fn finished(desk: &mut Desk) -> Vec<String> {
 }
 
 /// A terminal without the key can resolve every patient, but not end the trial; a plan can let the
-/// trial end itself.
+/// trial end itself. Requirement D14.
 #[test]
 fn the_closing_look_needs_the_custodian() {
     for (close, phase) in
@@ -92,6 +92,7 @@ fn verifies(report: &[String], plan: &str) -> bool {
 }
 
 /// A report is signed and no row can be changed left out or moved to another trial.
+/// Requirement D15.
 #[test]
 fn a_report_cannot_be_forged() {
     let mut desk = Desk::running(1, PLAN);
@@ -119,7 +120,7 @@ fn a_report_cannot_be_forged() {
 }
 
 /// Words that were added to the lines of a report are no part of it: they neither break its MAC nor
-/// change a row, and they do not hide a change.
+/// change a row, and they do not hide a change. Requirement D15.
 #[test]
 fn added_words_are_no_part_of_a_report() {
     let mut desk = Desk::running(1, PLAN);

@@ -138,7 +138,7 @@ fn samples_per_patient_and_look() {
     }
 }
 
-/// An outcome and a loss cost the same flash work.
+/// An outcome and a loss cost the same flash work. Requirement D21.
 #[test]
 fn outcome_and_loss_cost_the_same_work() {
     let work = |request: fn(u32) -> String| {

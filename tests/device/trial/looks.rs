@@ -25,6 +25,7 @@ fn looks_fall_at_growing_public_counts() {
     }
 }
 
+/// Requirement D17.
 #[test]
 fn a_closed_trial_keeps_no_sums_of_outcomes() {
     for design in DESIGNS {
@@ -167,7 +168,7 @@ fn estimates_are_ordered_under_heavy_noise() {
 }
 
 /// No plan and no sequence of requests panics or overflows, and every estimate lies in its
-/// interval.
+/// interval. Requirement D28.
 #[test]
 fn no_request_sequence_panics() {
     let mut seen = 0;

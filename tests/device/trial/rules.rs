@@ -4,7 +4,7 @@ use super::*;
 use equipoise::plan::PLAN_BYTES;
 use equipoise::terms::NoKit;
 
-/// A second outcome, a correction and a late loss change nothing.
+/// A second outcome, a correction and a late loss change nothing. Requirement D4.
 #[test]
 fn second_outcome_changes_nothing() {
     for design in DESIGNS {
@@ -25,6 +25,7 @@ fn second_outcome_changes_nothing() {
     }
 }
 
+/// Requirement D3.
 #[test]
 fn what_is_refused_is_named_and_changes_nothing() {
     for design in DESIGNS {
@@ -85,7 +86,7 @@ fn interim_closes_by_itself_only_if_planned() {
     assert!(trial.estimate(0).is_some());
 }
 
-/// Only the last patient with its own tag is repeated.
+/// Only the last patient with its own tag is repeated. Requirement D5.
 #[test]
 fn only_the_last_tagged_patient_repeats() {
     let mut chance = Generator::seed_from_u64(4);
@@ -142,7 +143,7 @@ fn conse_counts_the_outcomes_that_came() {
     assert_eq!(estimate.patients, f64::from(length - LOST));
 }
 
-/// The designs with ledgers throw no recorded outcome away.
+/// The designs with ledgers throw no recorded outcome away. Requirement S8.
 #[test]
 fn ledger_designs_count_late_outcomes() {
     for design in ["interim", "uniform"] {
@@ -150,7 +151,7 @@ fn ledger_designs_count_late_outcomes() {
     }
 }
 
-/// State holds sums and not the outcomes of patients.
+/// State holds sums and not the outcomes of patients. Requirement D17.
 #[test]
 fn state_holds_sums_not_outcomes() {
     // Two patients of one feature on one arm, their outcomes exchanged: the bytes cannot tell.

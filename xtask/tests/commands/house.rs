@@ -121,6 +121,15 @@ fn words_have_one_meaning() {
     }
 }
 
+/// Each requirement names its tests, and each such test names the requirement.
+#[test]
+fn requirements_and_tests_agree() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let matrix =
+        xtask::trace::Trace::read(&root).unwrap_or_else(|faults| panic!("{faults}")).matrix();
+    assert!(matrix.lines().filter(|line| line.starts_with("| D")).count() > 20, "{matrix}");
+}
+
 /// The library shows what its users need: rustdoc's list of all items is short.
 #[test]
 fn the_device_shows_few_items() {

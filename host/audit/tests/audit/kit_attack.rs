@@ -10,6 +10,7 @@ fn print(attack: &Attack) {
     FEATURES.iter().zip(dependence).for_each(|(name, z)| println!("  {name}: {z:.2}"));
 }
 
+/// Requirement D22.
 #[test]
 fn permuted_numbers_tell_nothing() {
     let found = attack(Numbering::Permutation, 200, 5_000, 1);

@@ -40,7 +40,7 @@ static LENGTHS: LazyLock<(Family, Laws)> = LazyLock::new(|| {
 
 /// No family of small trials loses more than epsilon, and a ledger that is seen loses exactly that.
 /// Of a family of more than 20 trials every fourth is walked, in the long version (`cargo xtask
-/// release-check --long`) each.
+/// release-check --long`) each. Requirement S1.
 #[test]
 fn ledger_designs_lose_epsilon_and_no_more() {
     let mut families = [DesignName::Interim, DesignName::Uniform].map(families).concat();
@@ -63,6 +63,7 @@ fn ledger_designs_lose_epsilon_and_no_more() {
 }
 
 /// The published design exceeds its claim in a small trial that is walked as a whole.
+/// Requirement S13.
 #[test]
 fn dp_conse_exceeds_claim_in_small_trial() {
     let (family, laws) = &*LENGTHS;
@@ -244,6 +245,7 @@ fn moved_patient_loses_two_epsilon() {
 }
 
 /// The whole ledger of `interim` loses exactly epsilon, at any size, scale and epsilon.
+/// Requirement S1.
 #[test]
 fn ledger_loses_exactly_epsilon() {
     for (scale, y, other) in

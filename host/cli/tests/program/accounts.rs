@@ -13,7 +13,7 @@ fn log(ward: &Ward, name: &str) -> String {
 }
 
 /// With another log on a device with 7 patients nobody is enrolled a second time: the log says whom
-/// it does not know, until a person confirms that the records are elsewhere.
+/// it does not know, until a person confirms that the records are elsewhere. Requirement W8.
 #[test]
 fn an_empty_log_enrols_nobody() {
     let ward = Ward::new();
@@ -41,7 +41,7 @@ fn an_empty_log_enrols_nobody() {
     ward.good(&["assign", "P-9", "0", "--log", "second.jsonl"]);
 }
 
-/// One folder copied to two laptops does not enrol one code twice.
+/// One folder copied to two laptops does not enrol one code twice. Requirement W1.
 #[test]
 fn a_copied_log_enrols_nobody_twice() {
     let ward = Ward::new();
@@ -71,6 +71,7 @@ fn a_copied_log_enrols_nobody_twice() {
 
 /// Notes mark a patient in every list. A withdrawn one is not overdue and is asked about before an
 /// outcome; a correction takes marks away; a wrong kind has the right one in its own field.
+/// Requirement W16.
 #[test]
 fn notes_have_effects() {
     let ward = Ward::new();

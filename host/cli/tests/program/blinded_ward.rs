@@ -28,7 +28,7 @@ fn names_an_arm(text: &str) -> bool {
 }
 
 /// A whole trial: list, kits of all patients and unblinding agree, each kit is given once, and
-/// nothing that the ward can see names an arm.
+/// nothing that the ward can see names an arm. Requirement W14.
 #[test]
 fn ward_sees_kits_and_no_arm() {
     let ward = Ward::new();
@@ -113,7 +113,7 @@ fn ward_sees_kits_and_no_arm() {
     }
 }
 
-/// A list is its owner's alone, is not overwritten, and a changed one is found.
+/// A list is its owner's alone, is not overwritten, and a changed one is found. Requirement W19.
 #[test]
 fn lists_are_private_and_verified() {
     let ward = Ward::new();

@@ -132,7 +132,7 @@ fn busy_port_and_no_device() {
     assert_eq!(none.code, 3, "{none:?}");
 }
 
-/// A report is not verified by another key or plan.
+/// A report is not verified by another key or plan. Requirement W21.
 #[test]
 fn report_needs_its_key_and_plan() {
     let ward = Ward::new();
@@ -152,7 +152,7 @@ fn report_needs_its_key_and_plan() {
     assert_eq!(ward.on_device(&["report", "--verify", "--key-file", "key"]).code, 0);
 }
 
-/// No outcome value is in any file the terminal writes.
+/// No outcome value is in any file the terminal writes. Requirement W6.
 #[test]
 fn no_outcome_in_any_file() {
     const MARKER: &str = "54321";
@@ -220,7 +220,7 @@ fn no_outcome_in_any_file() {
     );
 }
 
-/// A changed log is found by its command.
+/// A changed log is found by its command. Requirement W4.
 #[test]
 fn changed_log_is_found() {
     let ward = Ward::new();
@@ -237,7 +237,7 @@ fn changed_log_is_found() {
     assert_eq!(refused.code, 2, "a terminal does not go on with a changed log: {refused:?}");
 }
 
-/// Provisioning the published algorithm says what the audit found.
+/// Provisioning the published algorithm says what the audit found. Requirement S13.
 #[test]
 fn provision_warns_of_dp_conse() {
     let ward = Ward::new();

@@ -28,7 +28,7 @@ fn begun(ward: &Ward) -> String {
 }
 
 /// A patient is named by code, number or kit; title, trial and patient stand beside the arm and in
-/// the log. The arm is that of the pharmacy's list.
+/// the log. The arm is that of the pharmacy's list. Requirement W15.
 #[test]
 fn a_code_break_names_whom_it_is_of() {
     let ward = Ward::new();
@@ -49,6 +49,7 @@ fn a_code_break_names_whom_it_is_of() {
 }
 
 /// Another key, another trial file and a kit that nobody was given are refused; nothing is logged.
+/// Requirement W15.
 #[test]
 fn a_wrong_code_break_names_no_arm() {
     let ward = Ward::new();

@@ -194,6 +194,7 @@ fn notes_and_lists() {
 
 /// A file with codes, arms or a report is its owner's alone, also in the place of one that others
 /// could read; it is never written through a link or into something else than a file.
+/// Requirement W19.
 #[test]
 fn files_of_patients_are_owner_only() {
     let ward = Ward::new();

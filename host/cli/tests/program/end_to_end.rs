@@ -102,7 +102,7 @@ fn unheard(ward: &Ward) -> (Screen, Relay) {
     (screen, cable)
 }
 
-/// A device unplugged in the middle of an enrolment gives one arm when it is back.
+/// A device unplugged in the middle of an enrolment gives one arm when it is back. Requirement W2.
 #[test]
 fn unplugged_device_gives_one_arm() {
     let ward = Ward::new();
@@ -130,7 +130,7 @@ fn unplugged_device_gives_one_arm() {
 }
 
 /// A device that is frozen after the confirmation is asked when it is back. The log has the
-/// enrolment before the screen says so.
+/// enrolment before the screen says so. Requirement W3.
 #[test]
 fn frozen_device_is_asked_when_back() {
     let ward = Ward::new();
@@ -308,7 +308,7 @@ fn screen_and_page_share_the_news() {
 }
 
 /// Two times Enter, as by a slip of the finger, choose an outcome and do not record it; an outcome
-/// before its time is asked about with a key of its own.
+/// before its time is asked about with a key of its own. Requirement W7.
 #[test]
 fn a_double_enter_records_nothing() {
     let ward = Ward::new();

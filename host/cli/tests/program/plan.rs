@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Plans that would not see their effect are refused, with the reason; nothing is written.
+/// Requirement S9.
 #[test]
 fn three_plans_get_dont_with_the_reason() {
     let dir = tempfile::tempdir().unwrap();

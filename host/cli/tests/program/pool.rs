@@ -44,7 +44,7 @@ fn site(ward: &Ward, out: &str, seed: u64) {
 }
 
 /// Two devices: pooled with their keys, refused if a row was changed, a report is there twice, or
-/// the trial files differ.
+/// the trial files differ. Requirement S11.
 #[test]
 fn reports_of_two_devices_are_pooled() {
     let (one, two) = (Ward::new(), Ward::new());

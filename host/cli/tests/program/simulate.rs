@@ -4,7 +4,7 @@ use crate::common::ward::equipoise;
 use equipoise::plan::Plan;
 use equipoise_study::simulate::{Instance, Scenario, run};
 
-/// Merged shards are the single run byte for byte; wrong sets are refused.
+/// Merged shards are the single run byte for byte; wrong sets are refused. Requirement S12.
 #[test]
 fn merged_shards_equal_the_single_run() {
     let dir = tempfile::tempdir().unwrap();

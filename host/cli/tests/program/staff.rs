@@ -98,7 +98,7 @@ fn coordinator_keeps_the_staff() {
 }
 
 /// Scripts sign with id and PIN; the log line says who, in which role, and what it means. Roles
-/// hold, and neither PIN nor hash is in the log.
+/// hold, and neither PIN nor hash is in the log. Requirement W10.
 #[test]
 fn scripts_sign() {
     let ward = Ward::new();
@@ -166,6 +166,7 @@ fn five_wrong_pins_pause_one_person() {
 }
 
 /// No act without a name: without an operator and without a user the command is refused.
+/// Requirement W10.
 #[test]
 fn no_act_without_a_name() {
     let ward = Ward::new();
@@ -187,6 +188,7 @@ fn no_act_without_a_name() {
 
 /// Questions come before an enrolment: all answers must be there and be the allowed ones. A patient
 /// who is not eligible has an entry without a code; the counts of a publication follow.
+/// Requirement W13.
 #[test]
 fn eligibility_and_consort() {
     let ward = Ward::new();

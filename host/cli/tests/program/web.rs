@@ -22,7 +22,7 @@ pub fn enrol(code: &str) -> serde_json::Value {
 }
 
 /// A request with a wrong or missing token, cookie, host or origin, of another type, too long or
-/// malformed is refused, and nothing happens.
+/// malformed is refused, and nothing happens. Requirement W17.
 #[test]
 fn strangers_are_refused() {
     let ward = Ward::new();
@@ -144,7 +144,7 @@ fn every_answer_has_strict_headers() {
     }
 }
 
-/// An outcome is in no file, answer, event or line of output.
+/// An outcome is in no file, answer, event or line of output. Requirement W6.
 #[test]
 fn outcomes_are_kept_nowhere() {
     const VALUE: u16 = 48_613;
@@ -188,6 +188,7 @@ fn outcomes_are_kept_nowhere() {
 }
 
 /// Another address than loopback is refused with the reason and a way that is safe.
+/// Requirement W17.
 #[test]
 fn listen_elsewhere_is_refused() {
     let ward = Ward::new();
@@ -197,7 +198,7 @@ fn listen_elsewhere_is_refused() {
 }
 
 /// In a blinded trial the page gets labels of kits with one sign for all, replacements included,
-/// and no name of an arm.
+/// and no name of an arm. Requirement W14.
 #[test]
 fn a_blinded_page_learns_no_arm() {
     let ward = Ward::new();

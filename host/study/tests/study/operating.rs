@@ -244,7 +244,7 @@ fn is_long() -> bool {
 /// Intervals of 95 % hold the effect in 93 to 99 %, and exclude 0 in at most 6.5 % where it is 0.
 /// There are 2,000 intervals of each setting at least, with a standard error of 0.5 %: coverage of
 /// 91 % passes with a probability below 10^-3. In the long version, with at least
-/// twice as many, 91.5 % does.
+/// twice as many, 91.5 % does. Requirement S6.
 #[test]
 fn coverage_at_hard_settings() {
     println!("{HEADER}");

@@ -243,7 +243,7 @@ mod tests {
         Consort::new(&register(), &trial, None, None).unwrap()
     }
 
-    /// Every count is that of the log; a patient who withdrew twice withdrew once.
+    /// Every count is that of the log; a patient who withdrew twice withdrew once. Requirement W22.
     #[test]
     fn counts_are_those_of_the_log() {
         let csv = consort(&format!("{EXAMPLE}{ASKS}")).csv();

@@ -51,7 +51,7 @@ fn holds(bytes: &[u8], head: &Head) -> bool {
     log::follow(bytes).and_then(|hashes| log::reaches(&hashes, head)).is_ok()
 }
 
-/// Every change of one byte of a hundred lines is found.
+/// Every change of one byte of a hundred lines is found. Requirement W4.
 #[test]
 fn every_changed_byte_is_found() {
     let folder = tempfile::tempdir().unwrap();
@@ -89,7 +89,7 @@ fn every_changed_byte_is_found() {
     assert!(holds(&bytes, &head));
 }
 
-/// Every dropped, doubled or swapped line is found, the last one too.
+/// Every dropped, doubled or swapped line is found, the last one too. Requirement W4.
 #[test]
 fn dropped_or_moved_lines_are_found() {
     let folder = tempfile::tempdir().unwrap();
@@ -351,6 +351,7 @@ fn no_descriptor_is_needed_to_append() {
 }
 
 /// Log and head are whole whenever the terminal is killed, also while others read them.
+/// Requirement W5.
 #[test]
 fn log_and_head_survive_every_kill() {
     if let Some(path) = std::env::var_os(CHILD).map(PathBuf::from) {

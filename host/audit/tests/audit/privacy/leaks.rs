@@ -157,7 +157,7 @@ fn steered<const M: usize, const U: usize>(trial: &Trial<M, U>, line: &str, repl
     }
 }
 
-/// A leak into one kind of reply, whichever it is, makes the loss infinite.
+/// A leak into one kind of reply, whichever it is, makes the loss infinite. Requirement S2.
 #[test]
 fn leaks_into_replies_are_caught() {
     let leaks: [(&str, SmallLeak); 18] = [

@@ -94,6 +94,7 @@ fn the_unbroken_mechanism_passes() {
     near(same_noise.delta, loss.delta, 1e-12);
 }
 
+/// Requirement S2.
 #[test]
 fn noise_at_ninety_percent_is_caught() {
     let loss = judged(&Broken(|| {
@@ -235,6 +236,7 @@ fn a_look_that_depends_on_outcomes_is_caught() {
     assert!(exceeds(loss), "{loss:?}");
 }
 
+/// Requirement S2.
 #[test]
 fn an_outcome_that_counts_twice_is_caught() {
     struct Twice;

@@ -142,7 +142,7 @@ fn forgotten_outcomes_cost_nothing() {
 }
 
 /// No pair loses more than epsilon, some lose all of it, and the pairs pass through everything that
-/// can happen to an outcome.
+/// can happen to an outcome. Requirement S1.
 #[test]
 fn pairs_lose_epsilon_and_no_more() {
     const PAIRS: u32 = 400;

@@ -39,7 +39,7 @@ fn loss(epsilon: &str, fault: impl FnMut(i64) -> i64) -> f64 {
     sampler::loss(&plan, &mut Faulty(Generator::from_seed([3; 32]), fault, RIGHT)).epsilon
 }
 
-/// The generator that ships keeps its law.
+/// The generator that ships keeps its law. Requirement S3.
 #[test]
 fn sampler_keeps_its_law() {
     for (epsilon, claimed) in [("1/10", 0.1), ("1", 1.0), ("6", 6.0)] {

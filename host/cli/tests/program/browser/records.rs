@@ -44,7 +44,7 @@ fn an_empty_log_is_not_an_empty_ward() {
 }
 
 /// A withdrawn patient is marked in every list, is not overdue, and is asked about before an
-/// outcome is recorded; a note about a wrong kind of patient names the right one.
+/// outcome is recorded; a note about a wrong kind of patient names the right one. Requirement W16.
 #[test]
 fn notes_have_their_effect_on_the_page() {
     let ward = Ward::new();

@@ -23,7 +23,7 @@ fn everything(browser: &Browser) -> String {
 }
 
 /// Anna signs in, answers the questions and enrols with her PIN; Chris records the outcome at
-/// another tab. Wrong PINs keep the form; no PIN is in log or page.
+/// another tab. Wrong PINs keep the form; no PIN is in log or page. Requirement W12.
 #[test]
 fn two_people_with_questions() {
     let ward = Ward::new();
@@ -117,7 +117,7 @@ fn answer(browser: &Browser, answers: [&str; 3]) {
 }
 
 /// A page that is left alone shows nothing of patients until somebody signs in; one that is used
-/// goes on.
+/// goes on. Requirement W11.
 #[test]
 fn a_page_left_alone_locks() {
     let ward = Ward::new();

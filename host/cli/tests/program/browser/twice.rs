@@ -45,7 +45,7 @@ fn click_twice(browser: &Browser, name: &str, share: f64, gap: u64) {
 }
 
 /// Two clicks on Next choose an outcome and do not record it, at every size, gap and place; two
-/// times Enter do not either. One click on the confirmation records.
+/// times Enter do not either. One click on the confirmation records. Requirement W7.
 #[test]
 fn a_double_click_records_nothing() {
     let ward = Ward::new();

@@ -3,6 +3,7 @@
 use super::*;
 
 /// `close` and `erase` say what will be lost and need `--yes`; reports are not overwritten.
+/// Requirement W7.
 #[test]
 fn irrevocable_commands_need_yes() {
     let ward = Ward::new();
@@ -142,7 +143,7 @@ fn report_says_what_it_rests_on() {
 }
 
 /// A signed report of an earlier trial, sent again by something on the line, is refused: the same
-/// board, key and trial file, but another id.
+/// board, key and trial file, but another id. Requirement W21.
 #[test]
 fn replayed_report_is_refused() {
     let ward = Ward::new();
@@ -209,7 +210,7 @@ fn repeat_with_another_kind_is_told() {
 }
 
 /// Somebody without the key can enrol and lose every patient, but not end the trial. What they did
-/// is in the log and in the count of resolved patients.
+/// is in the log and in the count of resolved patients. Requirement D14.
 #[test]
 fn closing_needs_the_custodian() {
     let ward = Ward::new();

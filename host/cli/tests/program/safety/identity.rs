@@ -3,7 +3,7 @@
 use super::*;
 
 /// A trial file with swapped arms, or of another trial of the same size, is refused; the message
-/// names what differs.
+/// names what differs. Requirement W9.
 #[test]
 fn device_keeps_to_its_trial_file() {
     let ward = Ward::new();
@@ -45,7 +45,7 @@ fn device_keeps_to_its_trial_file() {
 }
 
 /// With two boards of one trial file, and after an erasure, a log is refused on the device it is
-/// not of.
+/// not of. Requirement W9.
 #[test]
 fn log_keeps_to_its_board() {
     let one = Ward::new();
@@ -174,6 +174,7 @@ const ALIKE: [&str; 6] = ["P-1A", "p-1a", "P-１A", "P-١A", "Ｐ-1Ａ", "P-𝟏
 
 /// Full-width letters, Arabic digits and mathematical letters make no second patient: they are
 /// refused by name, or with `code-unicode = true` compared by the letters they stand for.
+/// Requirement W1.
 #[test]
 fn alike_codes_are_one_patient() {
     let ward = Ward::new();

@@ -45,7 +45,7 @@ fn start(folder: &Path, words: &[&str]) -> Command {
 }
 
 /// A running device leaves no dump, is allowed none, and cannot be looked into by other programs of
-/// its user, whatever limits it was started with.
+/// its user, whatever limits it was started with. Requirement W20.
 #[test]
 fn a_crash_leaves_no_dump() {
     let ward = Ward::new();
@@ -182,7 +182,7 @@ fn use_here(key: &KeyFile) {
 }
 
 /// A key that was made, read, sent and used for proofs, seals and kits is nowhere in memory after
-/// its last use, neither as bytes nor as text.
+/// its last use, neither as bytes nor as text. Requirement W20.
 #[test]
 fn no_key_stays_in_memory() {
     let ward = Ward::new();

@@ -208,7 +208,7 @@ fn ward_with_key() -> (Ward, String) {
 }
 
 /// To a line of another user no command sends a single byte, whatever its path leads to: neither
-/// key nor proof, patient or outcome.
+/// key nor proof, patient or outcome. Requirement W18.
 #[test]
 fn squatter_gets_nothing() {
     let Some(means) = Means::to_be_another() else { return };

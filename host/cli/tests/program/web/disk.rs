@@ -62,7 +62,7 @@ fn sizes() -> impl Fn(&str) -> usize {
 }
 
 /// Wherever the disk is full: what the page is told is what the device and the log hold, and once
-/// there is room everything goes on without a second enrolment.
+/// there is room everything goes on without a second enrolment. Requirement W5.
 #[test]
 fn a_full_disk_is_told_truly() {
     let before = sizes();

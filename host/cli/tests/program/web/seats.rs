@@ -57,6 +57,7 @@ fn log(ward: &Ward) -> String {
 
 /// Before somebody signs in, a tab is told nothing of patients and can do nothing; each tab acts in
 /// the name of its own person, and only in their roles. PINs stay out of log and state.
+/// Requirement W10.
 #[test]
 fn a_tab_acts_for_its_person() {
     let ward = Ward::new();

@@ -35,7 +35,7 @@ fn overall_effect_is_weighted() {
     assert!((all.high - (0.35 + Z95 * error)).abs() < 1e-12 && all.outcomes == 400);
 }
 
-/// Intervals as the device sends them: cut to [-1, 1], rounded outward.
+/// Intervals as the device sends them: cut to [-1, 1], rounded outward. Requirement S10.
 #[test]
 fn worthless_estimates_are_named() {
     let row = |name: &str, low, high| Estimate {

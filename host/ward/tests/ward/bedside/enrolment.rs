@@ -34,7 +34,7 @@ fn late_second_answer_is_thrown_away() {
     assert_eq!(terminal.enrol("P-1", 0).unwrap().number, 1);
 }
 
-/// After unplugging in the middle of an enrolment the same line gives the same arm.
+/// After unplugging in the middle of an enrolment the same line gives the same arm. Requirement W2.
 #[test]
 fn unplugged_enrolment_keeps_its_arm() {
     let ward = Ward::new(&[Fate::Unplugged]);
@@ -71,7 +71,7 @@ fn next_terminal_takes_over_an_enrolment() {
     assert_eq!(ward.device.lock().unwrap().assigned(), 1);
 }
 
-/// A code is enrolled once, also by the next terminal.
+/// A code is enrolled once, also by the next terminal. Requirement W1.
 #[test]
 fn code_is_enrolled_once() {
     let ward = Ward::new(&[]);
@@ -113,7 +113,7 @@ fn elsewhere(terminal: &mut Bedside) {
     assert_eq!(terminal.gap(&status), None);
 }
 
-/// An arm that cannot be known any more is called unclear and never guessed.
+/// An arm that cannot be known any more is called unclear and never guessed. Requirement W2.
 #[test]
 fn unknowable_arm_is_unclear() {
     let ward = Ward::new(&[Fate::LostThenOther]);

@@ -180,7 +180,7 @@ fn digits_search_the_waiting_list() {
     shows(&model, &["> p-201"]);
 }
 
-/// The screen says that the log knows of an enrolment only once it does.
+/// The screen says that the log knows of an enrolment only once it does. Requirement W3.
 #[test]
 fn no_promise_before_the_log_has_it() {
     let mut model = working_model();
@@ -303,6 +303,7 @@ fn early_outcome_is_asked_twice() {
 }
 
 /// A log that does not know every patient of the device says so, and E asks about it first.
+/// Requirement W8.
 #[test]
 fn a_gap_stops_enrolment() {
     let mut model = working_model();

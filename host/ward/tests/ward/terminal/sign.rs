@@ -26,6 +26,7 @@ fn signed() -> News {
 }
 
 /// A locked screen shows nothing of patients, whatever news comes; id and PIN open it.
+/// Requirement W11.
 #[test]
 fn locked_screen_shows_no_patient() {
     let mut model = locked_model(EXAMPLE);
@@ -97,7 +98,7 @@ fn signed_act_takes_the_pin() {
     shows(&model, &["the outcome will never come"]);
 }
 
-/// The questions come before the code; an answer that excludes ends the enrolment.
+/// The questions come before the code; an answer that excludes ends the enrolment. Requirement W13.
 #[test]
 fn questions_come_first() {
     let mut model = working_model();
