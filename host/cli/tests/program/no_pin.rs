@@ -43,7 +43,7 @@ pub fn no_file_has_one(ward: &Ward) {
 }
 
 /// A script that signs shows no PIN in the list of processes: neither before nor after it has read
-/// the PIN from its standard input.
+/// the PIN from its standard input. Requirement W12.
 #[test]
 fn no_pin_in_the_process_list() {
     let ward = Ward::new();
