@@ -36,7 +36,10 @@ impl LogArgs {
     }
 
     /// The register of a log that nobody changed.
-    fn read(&self) -> Result<(Register, TrialFile), CliError> {
+    ///
+    /// # Errors
+    /// The log or the trial file cannot be used.
+    pub fn read(&self) -> Result<(Register, TrialFile), CliError> {
         let trial = self.trial.read()?;
         let path = self.path(&trial)?;
         let (_, entries) = log::verify(&path, None)?;

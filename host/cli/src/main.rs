@@ -17,6 +17,7 @@ mod log;
 mod plan;
 mod pool;
 mod progress;
+mod reconcile;
 mod report;
 mod roles;
 mod sample;
@@ -127,6 +128,8 @@ enum Command {
     /// Check the log of a terminal, or print its last hash for paper
     #[command(subcommand, subcommand_value_name = "COMMAND")]
     Log(log::LogCommand),
+    /// Compare the hospital's chart with the log, inside the hospital
+    Reconcile(reconcile::ReconcileArgs),
     /// Draw from the noise laws, for anybody to test them
     Sample(sample::SampleArgs),
     /// Print a completion script for a shell
@@ -185,6 +188,7 @@ fn main() -> ExitCode {
         Command::Pool(args) => finish(pool::pool(&args), args.json.as_deref() == Some("-")),
         Command::Kits(command) => finish(kits::run(&command), false),
         Command::Log(command) => finish(log::run(&command), false),
+        Command::Reconcile(args) => finish(reconcile::reconcile(&args), false),
         Command::Sample(args) => finish(sample::sample(&args), false),
         Command::Completions { shell } => finish(completions(shell), false),
         Command::Man => finish(manual(), false),

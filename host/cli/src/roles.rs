@@ -21,7 +21,7 @@ const ROLES: [(&str, &[&str]); 6] = [
     ("Custodian", &["check", "keygen", "provision", "close", "report", "erase"]),
     ("Pharmacy", &["kits"]),
     ("Statistician", &["plan", "simulate", "merge", "pareto", "normality", "pool"]),
-    ("Auditor", &["audit", "sample", "log"]),
+    ("Auditor", &["audit", "sample", "log", "reconcile"]),
     ("Engineer", &["demo", "device", "completions", "man"]),
 ];
 

@@ -21,6 +21,7 @@ mod plan;
 mod pool;
 #[cfg(feature = "terminal-tests")]
 mod python_client;
+mod reconcile;
 mod safety;
 mod sample;
 mod simulate;

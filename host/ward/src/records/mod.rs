@@ -18,6 +18,7 @@ pub mod pin;
 pub mod place;
 pub mod plan_file;
 pub mod qr;
+pub mod reconcile;
 pub mod register;
 pub mod report;
 pub mod resolution;
