@@ -24,7 +24,7 @@ PENDING = "equipoise.pending"
 # Of each reply the number of words that have a place, and the keys that may follow; None where nothing may.
 FORMS = {
     "HELLO": (5, "stored key left trial file restart image".split()),
-    "STATUS": (1, "trial file design n assigned resolved waiting capacity phase looks next-look spent left kits replaced".split()),
+    "STATUS": (1, "trial file design n better results assigned resolved capacity phase looks next-look kits replaced".split()),
     "ARM": (3, None),
     "KIT": (3, None),
     "OK": (2, []),
@@ -46,7 +46,7 @@ def fields(words):
 
     None for a line that is no reply: a word of another form, or a known key twice, out of order or behind an unknown one.
     """
-    if words[0] == "HELLO" and len(words) > 2 and words[1:3] != ["equipoise", "2"]:
+    if words[0] == "HELLO" and len(words) > 2 and words[1:3] != ["equipoise", "3"]:
         return {}  # Another protocol: the caller says so.
     places, known = FORMS[words[0]]
     if len(words) < places or (known is None and len(words) > places):
@@ -110,8 +110,8 @@ def main(path, feature, outcome=None, count=None):
     port = serial.Serial(path, 115200, timeout=2.5)
     check_owner(port)
     hello, held = ask(port, "HELLO", ["HELLO"])
-    if hello[:3] != ["HELLO", "equipoise", "2"] or hello[4] != "running":
-        sys.exit(f"no running trial of protocol 2: {' '.join(hello)}")
+    if hello[:3] != ["HELLO", "equipoise", "3"] or hello[4] != "running":
+        sys.exit(f"no running trial of protocol 3: {' '.join(hello)}")
     trial = f"trial={held['trial']}"
     if os.path.exists(PENDING):
         with open(PENDING, encoding="ascii") as file:

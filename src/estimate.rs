@@ -34,6 +34,12 @@ impl Estimate {
         Self { spent, half_spent, ..self }
     }
 
+    /// The estimate of an effect on outcomes that were turned round (y became Y - y), turned back.
+    #[must_use]
+    pub const fn turned(self) -> Self {
+        Self { effect: -self.effect, middle: -self.middle, ..self }
+    }
+
     /// Lower end of the interval, in [-1, 1].
     #[must_use]
     pub fn low(&self) -> f64 {

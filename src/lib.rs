@@ -34,7 +34,7 @@
 //! use equipoise::terms::Phase;
 //! use equipoise::trial::Trial;
 //!
-//! let plan = Plan::parse("features=2 patients=100 epsilon=1")?;
+//! let plan = Plan::parse("features=2 patients=100 better=high epsilon=1")?;
 //! let mut trial: Trial<2, 8> = Trial::new(plan)?;
 //! let mut chance = DeviceSampler::seed_from_u64(7);
 //! for patient in 1..=100 {

@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 /// Largest denominator of a [`Ratio`], in lowest terms.
-pub const MAX_DENOMINATOR: u32 = 1_000_000;
+pub const MAX_DENOMINATOR: u32 = 10_000;
 
 /// Greatest common divisor; at least 1 where `b` is.
 const fn gcd(mut a: u64, mut b: u64) -> u64 {
@@ -128,13 +128,16 @@ impl core::error::Error for NotARatio {}
 impl FromStr for Ratio {
     type Err = NotARatio;
 
-    /// Reads `3`, `1/4` and `0.25` (exactly, as 25/100).
+    /// Reads `3`, `1/4`, `0.25` (exactly, as 25/100) and `.25`.
     fn from_str(text: &str) -> Result<Self, NotARatio> {
         if let Some((num, den)) = split_once(text, b'/') {
             let ratio = Self::new(digits(num)?, digits(den)?);
             return ratio.ok_or(NotARatio);
         }
-        let (whole, fraction) = split_once(text, b'.').unwrap_or((text, "0"));
+        let (whole, fraction) = match split_once(text, b'.') {
+            Some(("", fraction)) if !fraction.is_empty() => ("0", fraction),
+            other => other.unwrap_or((text, "0")),
+        };
         let places = u32::try_from(fraction.len()).map_err(|_| NotARatio)?;
         let den = 10u32.checked_pow(places).ok_or(NotARatio)?;
         let num = digits(whole)?.checked_mul(den).ok_or(NotARatio)?;
@@ -208,9 +211,9 @@ mod tests {
     fn ratios_are_exact() {
         assert_eq!("0.25".parse(), Ok(Ratio { num: 1, den: 4 }));
         assert_eq!("2/8".parse(), Ok(Ratio { num: 1, den: 4 }));
+        assert_eq!(".5".parse(), Ok(Ratio { num: 1, den: 2 }));
         assert_eq!("20".parse(), Ok(Ratio { num: 20, den: 1 }));
-        for bad in
-            ["", ".", "1/", "/2", "+1", "1e3", "0.0000001", "1/1000001", "99999999999", "1.2.3"]
+        for bad in ["", ".", "1/", "/2", "+1", "1e3", "0.00001", "1/10001", "99999999999", "1.2.3"]
         {
             assert_eq!(bad.parse::<Ratio>(), Err(NotARatio), "{bad}");
         }

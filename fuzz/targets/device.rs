@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
     let mut desk = match first % 3 {
         0 => Desk::blank(1),
         1 => Desk::running(1, PLAN),
-        _ => Desk::running(1, "PLAN design=dp-conse features=4 patients=60 epsilon=2"),
+        _ => Desk::running(1, "PLAN design=dp-conse features=4 patients=60 better=high epsilon=2"),
     };
     for line in lines.split(|byte| *byte == b'\n') {
         match line {

@@ -19,7 +19,7 @@ fn images() -> &'static [Vec<u8>] {
     static IMAGES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     IMAGES.get_or_init(|| {
         let mut images = vec![vec![0xFF; PAGES * PAGE]];
-        for plan in [PLAN, "PLAN design=dp-conse features=4 patients=60 epsilon=2"] {
+        for plan in [PLAN, "PLAN design=dp-conse features=4 patients=60 better=high results=open epsilon=2"] {
             let mut desk = Desk::running(1, plan);
             for patient in 1..=20 {
                 desk.assign(patient, patient % 3);

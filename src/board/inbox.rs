@@ -143,12 +143,14 @@ mod tests {
     /// One request of every kind, as a person types it and as a program sends it.
     fn requests() -> Vec<Vec<u8>> {
         let hex = "0123456789abcdef".repeat(4);
-        let plan = "PLAN design=dp-conse features=12 patients=1000 epsilon=1/2 scale=10";
-        let proof = format!("proof={hex}");
+        let plan =
+            "PLAN design=dp-conse features=12 patients=1000 better=high epsilon=1/2 scale=10";
+        let proof = format!("proof={}", "0123456789abcdef".repeat(2));
         let bodies = [
             "HELLO".into(),
             "STATUS".into(),
             "REPORT".into(),
+            format!("REPORT {proof}"),
             "AUTH".into(),
             format!("CLOSE {proof}"),
             format!("ERASE {proof}"),

@@ -225,7 +225,10 @@ mod tests {
 
     fn unit(scale: u16) -> Unit {
         Unit::of(
-            &Plan::parse(&std::format!("features=1 patients=2 epsilon=1 scale={scale}")).unwrap(),
+            &Plan::parse(&std::format!(
+                "features=1 patients=2 better=high epsilon=1 scale={scale}"
+            ))
+            .unwrap(),
         )
     }
 

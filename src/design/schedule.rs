@@ -92,7 +92,7 @@ mod tests {
     use std::vec::Vec;
 
     fn of(plan: &str) -> Vec<u32> {
-        looks(&Plan::parse(plan).unwrap()).collect()
+        looks(&Plan::parse(&std::format!("{plan} better=high")).unwrap()).collect()
     }
 
     /// The counts of a large trial, of a small one, of a fixed trial and of one of two patients.

@@ -4,8 +4,8 @@
 //! first that comes; another one only with a proof under the old one.
 //!
 //! **Proof.** `AUTH` draws a nonce of 16 random bytes. The next request, if it is a custodian
-//! command (`KEY`, `PLAN`, `CLOSE`, `ERASE`), carries an HMAC-SHA256 under the key over the nonce,
-//! the trial's id and its own words. So a proof cannot be spent on another command, other
+//! command (`KEY`, `PLAN`, `CLOSE`, `ERASE`, in most trials `REPORT`), carries the first half of an
+//! HMAC-SHA256 under the key over the nonce, the trial's id and its own words. So a proof cannot be spent on another command, other
 //! parameters or another trial. A nonce is void after any well-formed request, accepted or refused,
 //! after [`NONCE_SECONDS`] and when the terminal hangs up; a line that is not a request (noise)
 //! leaves it as it is. Proofs are compared in constant time.
@@ -24,13 +24,13 @@ use sha2::Sha256;
 
 use crate::kits::KitKey;
 use crate::wire::{
-    FileDigest, Lock, MAC_BYTES, NONCE_BYTES, NONCE_SECONDS, Proof, Refusal, TrialId,
+    FileDigest, Lock, MAC_BYTES, NONCE_BYTES, NONCE_SECONDS, PROOF_BYTES, Proof, Refusal, TrialId,
 };
 
 /// Wrong proofs that lock custodian commands.
 pub const WRONG_PROOFS: u8 = 3;
 
-const REPORT_LABEL: &[u8] = b"equipoise report 2";
+const REPORT_LABEL: &[u8] = b"equipoise report 3";
 const KIT_LABEL: &[u8] = b"equipoise kits 1";
 #[cfg(feature = "std")]
 const KIT_LIST_LABEL: &[u8] = b"equipoise kit list 1";
@@ -86,7 +86,25 @@ impl CustodianKey {
     /// it is blank).
     #[must_use]
     pub fn proof(&self, nonce: &[u8; NONCE_BYTES], trial: TrialId, text: &[u8]) -> Proof {
-        self.over([nonce, &trial.0, text]).into_bytes().into()
+        let mac = self.over([nonce, &trial.0, text]).into_bytes();
+        let mut proof = [0; PROOF_BYTES];
+        proof.iter_mut().zip(mac).for_each(|(to, from)| *to = from);
+        proof
+    }
+
+    /// Whether this is that proof. Compared in constant time.
+    fn proves(
+        &self,
+        nonce: &[u8; NONCE_BYTES],
+        trial: TrialId,
+        text: &[u8],
+        proof: &Proof,
+    ) -> bool {
+        let mac = self.over([nonce, &trial.0, text]);
+        // The rest of the MAC, which a proof leaves out, is compared with itself.
+        let mut claimed = mac.clone().into_bytes();
+        claimed.iter_mut().zip(proof).for_each(|(to, from)| *to = *from);
+        mac == CtOutput::new(claimed)
     }
 
     /// The key under which reports are signed: checking a report does not take the custodian's
@@ -179,8 +197,7 @@ impl Session {
         let (Some(nonce), Some(proof)) = (&evidence.nonce, &evidence.proof) else {
             return Err(Refusal::Auth("send AUTH, then at once this line with its proof="));
         };
-        // Compared in constant time.
-        if key.over([nonce, &trial.0, evidence.text]) != CtOutput::new((*proof).into()) {
+        if !key.proves(nonce, trial, evidence.text, proof) {
             self.wrong += 1;
             return Err(Refusal::Auth("wrong proof"));
         }

@@ -48,12 +48,6 @@ impl Custody {
         self.key.as_ref().ok_or(Refusal::Auth("no key yet, send KEY"))
     }
 
-    /// The lifetime budget spent.
-    #[must_use]
-    pub const fn spent(&self) -> Micro {
-        Micro(self.spent as i32)
-    }
-
     /// The lifetime budget left.
     #[must_use]
     pub const fn left(&self) -> Micro {

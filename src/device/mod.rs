@@ -321,7 +321,7 @@ where
         self.checksums_required = opened.has_checksum;
         // Every request voids the nonce; commands that take a proof read it first. (Only they copy
         // nonce and proof, a tenth of the work of an `ASSIGN` on the Cortex-M0.)
-        let nonce = if request.is_custodians() { self.session.take_nonce() } else { None };
+        let nonce = if request.takes_proof() { self.session.take_nonce() } else { None };
         self.session.void_nonce();
         let evidence = || Evidence { text, proof, nonce };
         match request {
@@ -333,7 +333,7 @@ where
             Request::Lost { patient } => self.ready()?.record_outcome(patient, None),
             Request::Hello => Ok(Reply::Hello(self.hello())),
             Request::Status => self.status(),
-            Request::Report => self.ready()?.report(out),
+            Request::Report => self.ready()?.report(&evidence(), out),
             Request::Challenge => self.ready()?.challenge(),
             Request::Key(key) => self.ready()?.set_key(key, &evidence()),
             Request::Plan { plan, file } => self.ready()?.plan(plan, file, &evidence()),
@@ -360,7 +360,7 @@ where
             return Err(trouble.refusal());
         }
         let (trial, name) = self.state.trial().zip(self.state.name()).ok_or(Refusal::Blank)?;
-        let (plan, custody) = (trial.plan(), self.state.custody());
+        let plan = trial.plan();
         let (looks, next_look) = match (plan.design(), trial.phase(), trial.next_look()) {
             (DesignName::Conse | DesignName::DpConse, ..) => (0, NextLook::None),
             (_, Phase::Closed, _) => (trial.looks(), NextLook::None),
@@ -371,15 +371,14 @@ where
             name,
             design: plan.design(),
             patients: plan.patients(),
+            better: plan.better(),
+            results: plan.results(),
             assigned: trial.assigned(),
             resolved: trial.resolved(),
-            waiting: trial.unresolved().into(),
             capacity: U as u32,
             phase: trial.phase(),
             looks: looks.into(),
             next_look,
-            spent: custody.spent(),
-            left: custody.left(),
             kits: plan.is_blinded().then(|| (plan.kits(), trial.replaced())),
         }))
     }

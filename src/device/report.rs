@@ -9,7 +9,7 @@ use core::fmt::{self, Write};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
-use super::auth::CustodianKey;
+use super::auth::{CustodianKey, Evidence};
 use super::generator::Seeded;
 use super::health::Entropy;
 use super::ready::Ready;
@@ -67,8 +67,18 @@ where
     E: Entropy,
     G: Seeded,
 {
-    /// Sends the rows; the answer is the end of the report.
-    pub(super) fn report(&self, out: &mut impl FnMut(&Reply<'_>, &[u8])) -> Answer {
+    /// Sends the rows; the answer is the end of the report. Takes a proof unless the plan's results
+    /// are free by now; one that is given is checked in any case.
+    pub(super) fn report(
+        &mut self,
+        evidence: &Evidence<'_>,
+        out: &mut impl FnMut(&Reply<'_>, &[u8]),
+    ) -> Answer {
+        let trial = self.state.trial().ok_or(Refusal::Blank)?;
+        let closed = trial.phase() == Phase::Closed;
+        if evidence.proof.is_some() || trial.plan().results().takes_proof(closed) {
+            self.authorize(evidence)?;
+        }
         let (trial, name) = self.state.trial().zip(self.state.name()).ok_or(Refusal::Blank)?;
         let mut mac = ReportMac::new(&self.state.custody().key()?.report_key(), name, trial.plan());
         let mut rows = 0;
@@ -79,7 +89,7 @@ where
             send(&Reply::Row(row), out);
             rows += 1;
         }
-        if rows == 0 && trial.phase() != Phase::Closed {
+        if rows == 0 && !closed {
             return Err(Refusal::Early);
         }
         let assigned = trial.assigned();

@@ -11,84 +11,27 @@
 //! | `features` | kinds of patient, M | 1..=64 | required |
 //! | `patients` | horizon, n | 2..=10000000 | required |
 //! | `scale` | largest outcome, Y | 1..=65535 | 1 |
+//! | `better` | which outcomes are the better ones: large or small | `high`, `low` | required |
 //! | `alpha` | 0: best estimate, 1: least regret | 0..=1 | 1/4 |
 //! | `epsilon` | privacy loss of one patient | 1/1000..=20 | required |
 //! | `beta` | two-sided level at which a feature settles (`interim`) | 0..1, exclusive | 1/20 |
 //! | `reports` | planned reports inside the second half (`interim`, `uniform`) | 0..=8 | 0 |
+//! | `results` | who may ask for the report: the custodian, everybody once the trial is closed, everybody | `custodian`, `close`, `open` | `custodian` |
 //! | `kits` | kits an arm of a blinded trial ([`crate::kits`]); 0: not blinded | 0, or `patients`..=1048576 | 0 |
 //! | `close` | who ends the trial once every patient is resolved: the custodian, or the trial itself (`interim`, `uniform`) | `custodian`, `auto` | `custodian` |
 
 mod bytes;
+mod choices;
 mod parse;
 
 use crate::ratio::Rate;
 use crate::terms::{MAX_FEATURES, MAX_KITS, MAX_PATIENTS, MAX_REPORTS};
-use core::fmt;
 
 pub use crate::ratio::{MAX_DENOMINATOR, NotARatio, Ratio};
 pub use bytes::PLAN_BYTES;
+pub use choices::{Better, Close, DesignName, Results};
 pub(crate) use parse::excerpt;
 pub use parse::{Excerpt, Key, PlanError};
-
-/// The algorithm of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum DesignName {
-    /// Algorithm 1 of the paper; no privacy, host only.
-    Conse,
-    /// Algorithm 2 of the paper, as published.
-    DpConse,
-    /// Noisy ledgers at looks, adaptive; private by proof.
-    Interim,
-    /// A fixed trial with the noise of `interim`; private by the same proof.
-    Uniform,
-}
-
-impl DesignName {
-    /// All designs, in the order of their codes.
-    pub const ALL: [Self; 4] = [Self::Conse, Self::DpConse, Self::Interim, Self::Uniform];
-
-    /// The name used in plans and replies.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Conse => "conse",
-            Self::DpConse => "dp-conse",
-            Self::Interim => "interim",
-            Self::Uniform => "uniform",
-        }
-    }
-}
-
-impl fmt::Display for DesignName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Who ends a trial whose patients are all resolved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Close {
-    /// The custodian.
-    Custodian,
-    /// The trial itself: its closing look falls after its last outcome.
-    Auto,
-}
-
-impl Close {
-    /// Both, in the order of their codes.
-    pub const ALL: [Self; 2] = [Self::Custodian, Self::Auto];
-
-    /// The word used in plans.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Custodian => "custodian",
-            Self::Auto => "auto",
-        }
-    }
-}
 
 /// Parameters not yet checked: what [`Plan::new`] takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,10 +41,12 @@ pub struct Parameters {
     pub features: u8,
     pub patients: u32,
     pub scale: u16,
+    pub better: Better,
     pub alpha: Ratio,
     pub epsilon: Ratio,
     pub beta: Ratio,
     pub reports: u8,
+    pub results: Results,
     pub close: Close,
     pub kits: u32,
 }
@@ -117,10 +62,12 @@ impl Plan {
         features: 0,
         patients: 0,
         scale: 0,
+        better: Better::High,
         alpha: Ratio::NONE,
         epsilon: Ratio::NONE,
         beta: Ratio::NONE,
         reports: 0,
+        results: Results::Custodian,
         close: Close::Custodian,
         kits: 0,
     });
@@ -131,10 +78,12 @@ impl Plan {
         features: 1,
         patients: 2,
         scale: 1,
+        better: Better::High,
         alpha: Ratio::ZERO,
         epsilon: Ratio::ONE,
         beta: Ratio::HALF,
         reports: 0,
+        results: Results::Custodian,
         close: Close::Custodian,
         kits: 0,
     });
@@ -190,6 +139,19 @@ impl Plan {
     pub const fn scale(&self) -> u16 {
         self.0.scale
     }
+    /// Which outcomes are the better ones.
+    #[must_use]
+    pub const fn better(&self) -> Better {
+        self.0.better
+    }
+    /// An outcome as designs take it, for whom a larger one is better.
+    #[must_use]
+    pub(crate) const fn oriented(&self, y: u16) -> u16 {
+        match self.0.better {
+            Better::High => y,
+            Better::Low => self.0.scale.saturating_sub(y),
+        }
+    }
     /// The trade between estimate and regret.
     #[must_use]
     pub const fn alpha(&self) -> Ratio {
@@ -209,6 +171,11 @@ impl Plan {
     #[must_use]
     pub const fn reports(&self) -> u8 {
         self.0.reports
+    }
+    /// Who may ask for the report.
+    #[must_use]
+    pub const fn results(&self) -> Results {
+        self.0.results
     }
     /// Whether the closing look falls by itself when every patient is resolved.
     #[must_use]
@@ -252,7 +219,7 @@ mod tests {
     use super::*;
     use std::prelude::rust_2024::*;
 
-    const GOOD: &str = "features=10 patients=20000 epsilon=1";
+    const GOOD: &str = "features=10 patients=20000 better=high epsilon=1";
 
     /// A plan prints in canonical form and reads back.
     #[test]
@@ -261,7 +228,7 @@ mod tests {
         let text = plan.to_string();
         assert_eq!(
             text,
-            "design=interim features=10 patients=20000 scale=1 alpha=1/4 epsilon=1 beta=1/20 reports=0"
+            "design=interim features=10 patients=20000 scale=1 better=high alpha=1/4 epsilon=1 beta=1/20 reports=0"
         );
         assert_eq!(Plan::parse(&text), Ok(plan));
         assert_eq!(Plan::decode(&plan.encode()), Some(plan));
@@ -269,6 +236,15 @@ mod tests {
         let auto = Plan::parse(&format!("{text} close=auto")).unwrap();
         assert_eq!(auto.to_string(), format!("{text} close=auto"));
         assert!(auto.closes_by_itself() && Plan::decode(&auto.encode()) == Some(auto));
+        assert_eq!(Plan::parse(&format!("{text} results=custodian")), Ok(plan));
+        for results in ["close", "open"] {
+            let other = Plan::parse(&format!("{text} results={results}")).unwrap();
+            assert_eq!(other.to_string(), format!("{text} results={results}"));
+            assert_eq!(Plan::decode(&other.encode()), Some(other));
+        }
+        let low = Plan::parse(&text.replace("high", "low")).unwrap();
+        assert_eq!(low.to_string(), text.replace("high", "low"));
+        assert!(low != plan && Plan::decode(&low.encode()) == Some(low));
         assert_eq!(Plan::parse(&format!("{text} kits=0")), Ok(plan));
         let blinded = Plan::parse(&format!("{text} kits=20000")).unwrap();
         assert_eq!(blinded.to_string(), format!("{text} kits=20000"));
@@ -286,12 +262,20 @@ mod tests {
             ("patients=10000001", "patients=10000001 allowed 2..=10000000"),
             ("scale=0", "scale=0 allowed 1..=65535"),
             ("scale=65536", "scale=65536 allowed 1..=65535"),
+            ("better=most", "better=most allowed high low"),
+            ("results=never", "results=never allowed custodian close open"),
             ("alpha=5/4", "alpha=5/4 allowed 0..=1"),
-            ("alpha=-1", "alpha=-1 allowed 0..=1"),
+            ("alpha=-1", "alpha=-1 allowed 0..=1, as 3, 1/4 or 0.25, denominator up to 10000"),
             ("epsilon=1/1001", "epsilon=1/1001 allowed 1/1000..=20"),
             ("epsilon=20.1", "epsilon=201/10 allowed 1/1000..=20"),
-            ("epsilon=1/0", "epsilon=1/0 allowed 1/1000..=20"),
-            ("epsilon=nan", "epsilon=nan allowed 1/1000..=20"),
+            (
+                "epsilon=1/0",
+                "epsilon=1/0 allowed 1/1000..=20, as 3, 1/4 or 0.25, denominator up to 10000",
+            ),
+            (
+                "epsilon=nan",
+                "epsilon=nan allowed 1/1000..=20, as 3, 1/4 or 0.25, denominator up to 10000",
+            ),
             ("beta=0", "beta=0 allowed 0..1 exclusive"),
             ("beta=1", "beta=1 allowed 0..1 exclusive"),
             ("reports=9", "reports=9 allowed 0..=8"),
@@ -309,8 +293,12 @@ mod tests {
             assert_eq!(Plan::parse(&text).unwrap_err().to_string(), message, "{text}");
         }
         assert_eq!(
-            Plan::parse("features=1 epsilon=1").unwrap_err().to_string(),
+            Plan::parse("features=1 better=high epsilon=1").unwrap_err().to_string(),
             "patients missing allowed 2..=10000000"
+        );
+        assert_eq!(
+            Plan::parse("features=1 patients=2 epsilon=1").unwrap_err().to_string(),
+            "better missing allowed high low"
         );
         assert_eq!(
             Plan::parse(&format!("{GOOD} epsilon=2")).unwrap_err().to_string(),

@@ -18,7 +18,7 @@ use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadN
 pub const PAGE: usize = 1024;
 pub const PAGES: usize = 16;
 pub const KEY: [u8; 32] = [0x5A; 32];
-pub const PLAN: &str = "PLAN features=3 patients=20 epsilon=1";
+pub const PLAN: &str = "PLAN features=3 patients=20 better=high epsilon=1 results=open";
 
 /// A flash that outlives the device's power.
 #[derive(Clone)]

@@ -100,7 +100,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         let ended = match &self.design {
             AnyDesign::Conse(steps) => block.published(plan, steps, patients, chance),
             AnyDesign::DpConse(steps) => block.published(plan, steps, patients, chance),
-            AnyDesign::Ledger(design) => block.ledger(design, patients, chance),
+            AnyDesign::Ledger(design) => block.ledger(plan, design, patients, chance),
         };
         let Block { assigned, seen, last, .. } = block;
         if let Some(arm) = last {
@@ -142,7 +142,7 @@ impl Block<'_> {
         let take = |half: Half, feature: &mut AnyFeature, patients: &mut P, chance: &mut C| {
             let AnyFeature::Published(feature) = feature else { return None };
             let choice = feature.choose(half, chance);
-            let y = u16::from(patients.outcome(choice.arm));
+            let y = plan.oriented(patients.outcome(choice.arm).into());
             Some((choice.arm, feature.record(plan, half, choice, Some(y), steps, chance)))
         };
         match self.half {
@@ -155,6 +155,7 @@ impl Block<'_> {
     /// counted first and added to the windows at the end.
     fn ledger<P: AtOnce, C: Chance>(
         &mut self,
+        plan: &Plan,
         design: &LedgerDesign,
         patients: &mut P,
         chance: &mut C,
@@ -171,8 +172,8 @@ impl Block<'_> {
         for (feature, counts) in self.features.iter_mut().zip(counts) {
             let AnyFeature::Ledger(feature) = feature else { continue };
             for (arm, [no, yes]) in Arm::BOTH.into_iter().zip(counts) {
-                feature.record_many(arm, 0, no, design.unit());
-                feature.record_many(arm, 1, yes, design.unit());
+                feature.record_many(arm, plan.oriented(0), no, design.unit());
+                feature.record_many(arm, plan.oriented(1), yes, design.unit());
             }
         }
         taken

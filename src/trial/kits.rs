@@ -157,7 +157,7 @@ mod tests {
     /// given, or more replacements than the reserve.
     #[test]
     fn impossible_counts_are_refused() {
-        let plan = Plan::parse("features=1 patients=6 epsilon=1 kits=8").unwrap();
+        let plan = Plan::parse("features=1 patients=6 better=high epsilon=1 kits=8").unwrap();
         let read_back = |ones, replaced| {
             let mut trial = Trial::<1, 4>::new(plan).unwrap();
             trial.assigned = 3;

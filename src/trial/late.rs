@@ -13,6 +13,7 @@ use super::{Last, Phase, Trial, TrialError, bit};
 use crate::chance::Chance;
 use crate::design::cells::Unit;
 use crate::design::{AnyDesign, AnyFeature};
+use crate::plan::Plan;
 use crate::terms::Arm;
 use std::prelude::rust_2024::*;
 
@@ -64,13 +65,13 @@ impl Counts {
     }
 
     /// Adds what was counted to the windows of the features' present coins.
-    fn record(&self, features: &mut [AnyFeature], unit: Unit) {
+    fn record(&self, features: &mut [AnyFeature], plan: &Plan, unit: Unit) {
         let Some(outcomes) = self.places.checked_sub(1) else { return };
         let arms = Arm::BOTH.into_iter().cycle().zip(self.counts.chunks(self.places));
         for (place, (arm, counts)) in arms.enumerate() {
             if let Some(AnyFeature::Ledger(feature)) = features.get_mut(place / 2) {
                 for (y, count) in (0..).zip(counts.iter().take(outcomes)) {
-                    feature.record_many(arm, y, *count, unit);
+                    feature.record_many(arm, plan.oriented(y), *count, unit);
                 }
             }
         }
@@ -125,13 +126,13 @@ impl<const M: usize, const U: usize> Trial<M, U> {
                 };
                 self.waiting.fill(vacancy, Waiting { patient, replaced: 0, feature, choice });
             } else if !counts.add(feature, choice.arm, answer) && !answer.lost {
-                state.record(choice, answer.y, design.unit());
+                state.record(choice, self.plan.oriented(answer.y), design.unit());
             }
             self.assigned = patient;
             self.last = Last { arm: Some(choice.arm), tag: None };
             seen |= bit(feature);
         }
-        counts.record(features, design.unit());
+        counts.record(features, &self.plan, design.unit());
         self.dirty.mark_outcomes(seen, false);
         self.dirty.mark_progress();
         self.dirty.mark_slots(U as u16);

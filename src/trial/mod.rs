@@ -17,7 +17,7 @@ use crate::design::conse::Conse;
 use crate::design::schedule::MAX_LOOKS;
 use crate::design::{AnyDesign, AnyFeature, Count, Half, History};
 use crate::estimate::Estimate;
-use crate::plan::{DesignName, Plan};
+use crate::plan::{Better, DesignName, Plan};
 use crate::terms::Arm;
 use crate::terms::{MAX_FEATURES, Phase};
 use kits::Given;
@@ -67,7 +67,7 @@ impl Last {
 /// use equipoise::plan::Plan;
 /// use equipoise::trial::Trial;
 ///
-/// let plan = Plan::parse("design=uniform features=2 patients=40 epsilon=1")?;
+/// let plan = Plan::parse("design=uniform features=2 patients=40 better=high epsilon=1")?;
 /// let (mut trial, mut chance) = (Trial::<2, 8>::new(plan)?, DeviceSampler::seed_from_u64(7));
 /// for patient in 1..=40 {
 ///     let arm = trial.assign((patient % 2) as u8, None, &mut chance)?;
@@ -377,6 +377,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
             return Ok(());
         }
         let state = self.features.get_mut(usize::from(feature)).ok_or(TrialError::Fault)?;
+        let y = y.map(|y| self.plan.oriented(y));
         self.design.record(state, &self.plan, half, choice, y, chance).ok_or(TrialError::Fault)
     }
 
@@ -388,7 +389,8 @@ impl<const M: usize, const U: usize> Trial<M, U> {
     /// The measured effect of a feature, once there is one.
     #[must_use]
     pub fn estimate(&self, feature: u8) -> Option<Estimate> {
-        self.design.estimate(self.feature(feature)?, &self.plan)
+        let estimate = self.design.estimate(self.feature(feature)?, &self.plan)?;
+        Some(if self.plan.better() == Better::Low { estimate.turned() } else { estimate })
     }
 }
 

@@ -297,7 +297,7 @@ mod tests {
     /// Patients and features that the plan does not have are refused, each by itself.
     #[test]
     fn impossible_slots_are_refused() {
-        let plan = Plan::parse("features=3 patients=20 epsilon=1").unwrap();
+        let plan = Plan::parse("features=3 patients=20 better=high epsilon=1").unwrap();
         let mut table = WaitingTable::<4>::new();
         let mut reads = |patient, feature| {
             let slot = Slot::new(Waiting { feature, ..waiting(patient) }).0.to_le_bytes();

@@ -22,7 +22,7 @@ use super::facts::{
 };
 use super::request::Words;
 use super::unhex;
-use crate::plan::DesignName;
+use crate::plan::{Better, DesignName, Results};
 use crate::terms::Phase;
 
 /// One word of a reply, as `docs/wire.md` describes it.
@@ -119,11 +119,15 @@ fields! {
             "design": "`interim`, `uniform` or `dp-conse`", "algorithm of the trial";
         }
         patients: u32 { "n": "number", "planned patients"; }
+        better: Better { "better": "`high` or `low`", "which outcomes are the better ones"; }
+        results: Results {
+            "results": "`custodian`, `close` or `open`",
+                "who may ask for the report: with a proof, everybody once closed, everybody";
+        }
         assigned: u32 { "assigned": "number", "patients assigned so far"; }
         resolved: u32 {
             "resolved": "number", "patients whose outcome was recorded or declared lost";
         }
-        waiting: u32 { "waiting": "number", "patients assigned and not resolved"; }
         capacity: u32 { "capacity": "number", "most patients that may wait at once"; }
         phase: Phase { "phase": "`explore`, `measure` or `closed`", "where the trial stands"; }
         looks: u32 { "looks": "number", "public looks so far"; }
@@ -132,12 +136,18 @@ fields! {
                 "count of *resolved* patients at which the next look falls, or at `CLOSE`; `none` \
                  where looks are no public event (`dp-conse`, a closed trial)";
         }
-        spent: Micro { "spent": "decimal", "epsilon spent in the device's lifetime"; }
-        left: Micro { "left": "decimal", "epsilon left in the device's lifetime"; }
         kits: Option<(u32, u32)> {
             "kits": "number", "in a blinded trial, the kits an arm";
             "replaced": "number", "in a blinded trial, the replacements given so far";
         }
+    }
+}
+
+impl Status {
+    /// Patients assigned and not resolved.
+    #[must_use]
+    pub const fn waiting(&self) -> u32 {
+        self.assigned.saturating_sub(self.resolved)
     }
 }
 
@@ -227,6 +237,8 @@ values! {
     FileDigest: itself, |text| unhex(text).map(Self);
     ImageHash: itself, |text| unhex(text).map(Self);
     DesignName: Self::name, |text| Self::ALL.into_iter().find(|one| one.name().as_bytes() == text);
+    Better: Self::name, |text| Self::ALL.into_iter().find(|one| one.name().as_bytes() == text);
+    Results: Self::name, |text| Self::ALL.into_iter().find(|one| one.name().as_bytes() == text);
     Phase: Self::name, |text| PHASES.into_iter().find(|one| one.name().as_bytes() == text);
     Restart: Self::name, Self::named;
     // A key that is set or not.

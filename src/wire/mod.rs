@@ -1,4 +1,4 @@
-//! The serial line, protocol version 2: what a terminal and the device say to each other.
+//! The serial line, protocol version 3: what a terminal and the device say to each other.
 //!
 //! This header is the normative grammar; `docs/wire.md` explains it for authors of terminals, with
 //! test vectors. The module moves no bytes itself: [`Framer`] makes lines out of bytes, [`Request`]
@@ -38,7 +38,7 @@
 //! REPLACE <k> <r>              the r-th replacement of the kit of patient k, r from 1 (blinded trials)
 //! OUTCOME <k> <y>
 //! LOST <k>
-//! REPORT
+//! REPORT [proof=..]           without a proof only where the plan's `results` allow it
 //! AUTH                         asks for a nonce
 //! KEY <key> [proof=..]         key: 64 hex digits. Only a device's first key needs no proof.
 //! PLAN <key=value>.. [file=..] proof=..
@@ -47,8 +47,8 @@
 //! ERASE proof=..
 //! ```
 //! # Proofs
-//! `proof=` and 64 hex digits, the last word of a custodian command: HMAC-SHA256 under the
-//! custodian's key of the nonce's 16 bytes, the 8 bytes of the trial's id (zeros on a blank
+//! `proof=` and 32 hex digits, the last word of a custodian command: the first 16 bytes of
+//! HMAC-SHA256 under the custodian's key of the nonce's 16 bytes, the 8 bytes of the trial's id (zeros on a blank
 //! device), and every character of the line before the blank in front of `proof=`. So a proof
 //! allows one command, with these very words, for this trial. A nonce is void after one custodian
 //! command, accepted or not, after any other request, after [`NONCE_SECONDS`], and when the
@@ -57,7 +57,7 @@
 //!
 //! # Replies
 //! ```text
-//! HELLO equipoise 2 <version> <state> [key=value]..     the table of `Hello` in `fields.rs`
+//! HELLO equipoise 3 <version> <state> [key=value]..     the table of `Hello` in `fields.rs`
 //!     state: blank running closed fault foreign. `foreign`: the flash was written by a firmware of
 //!     another version and is left as it is.
 //! STATUS <key=value>..                                   the table of `Status` there
@@ -84,7 +84,7 @@
 //! `ARM`, `KIT` and `NONCE` are never longer.
 //!
 //! # The MAC of a report
-//! HMAC-SHA256 under the report key, which is HMAC-SHA256 of the 18 characters `equipoise report 2`
+//! HMAC-SHA256 under the report key, which is HMAC-SHA256 of the 18 characters `equipoise report 3`
 //! under the custodian's key (what a proof signs is at least 29 bytes long, so no proof is ever a
 //! report key). What it signs: `TRIAL <16 hex>` LF, `FILE <16 hex>` LF, `PLAN <canonical plan>` LF,
 //! then every `ROW` line up to its sixth value, each followed by LF, then `END <rows> assigned=..
@@ -109,10 +109,10 @@
 //! # Ok::<(), equipoise::wire::WireError>(())
 //! ```
 //!
-//! # Version 1
-//! A terminal of protocol version 1 finds `equipoise 2` in the reply to its `HELLO`. Its `AUTH`
-//! with an answer is a syntax error that says so; its custodian commands lack a proof. `ASSIGN`,
-//! `OUTCOME`, `LOST` and their replies are the same in both versions.
+//! # Versions 1 and 2
+//! A terminal of an earlier version finds `equipoise 3` in the reply to its `HELLO`. The `AUTH` of
+//! version 1 with an answer is a syntax error that says so, and the proofs of version 2, which had
+//! 64 digits, are none. `ASSIGN`, `OUTCOME`, `LOST` and their replies are the same in all versions.
 //!
 //! # Privacy
 //! Nothing but a [`Reply`] is ever sent, and no variant can hold a raw count, sum or outcome. The
@@ -143,10 +143,12 @@ pub use reply::{Reply, protocol_of};
 pub use request::{Proof, Request, Tag, split_proof};
 
 /// The version of the protocol, as `HELLO` states it.
-pub const PROTOCOL: u8 = 2;
+pub const PROTOCOL: u8 = 3;
 /// Bytes of a nonce.
 pub const NONCE_BYTES: usize = 16;
 /// How long a nonce is good for.
 pub const NONCE_SECONDS: u8 = 5;
-/// Bytes of a key, a proof and a report's MAC.
+/// Bytes of a key and a report's MAC.
 pub const MAC_BYTES: usize = 32;
+/// Bytes of a proof: the first of a MAC.
+pub const PROOF_BYTES: usize = 16;

@@ -211,7 +211,9 @@ impl Refusal<'_> {
             Self::Order { .. } => Word::Order,
             Self::Feature { .. } => Word::Feature,
             Self::Outcome { .. }
-            | Self::Line(WireError::Plan(PlanError::Value(..) | PlanError::Kits { .. }))
+            | Self::Line(WireError::Plan(
+                PlanError::Value(..) | PlanError::Fraction(..) | PlanError::Kits { .. },
+            ))
             | Self::Capacity { .. }
             | Self::Flash { .. }
             | Self::NotPrivate => Word::Range,

@@ -142,7 +142,7 @@ impl<'a> Reply<'a> {
             return Err(WireError::Checksum { got: None, expected: super::checksum(line) });
         }
         let mut words = Words::new(opened.body);
-        words.allowed = "a reply of protocol version 2";
+        words.allowed = "a reply of protocol version 3";
         let bad = words.error(opened.body);
         let reply = Self::read(&mut words)?.ok_or(bad)?;
         reply.skip_newer(&mut words);

@@ -4,7 +4,8 @@ use core::fmt::{self, Write};
 use core::str::FromStr;
 
 use super::{
-    FileDigest, Hex, Line, MAC_BYTES, WireError, excerpt, hex_number, is_text, open, unhex,
+    FileDigest, Hex, Line, MAC_BYTES, PROOF_BYTES, WireError, excerpt, hex_number, is_text, open,
+    unhex,
 };
 use crate::plan::{Plan, PlanError};
 
@@ -84,11 +85,11 @@ pub enum Request {
 }
 
 /// A proof that a custodian command comes from the holder of the key.
-pub type Proof = [u8; MAC_BYTES];
+pub type Proof = [u8; PROOF_BYTES];
 
 /// How a proof is written, behind the command.
 const PROOF: &[u8] = b" proof=";
-const PROOF_CHARS: usize = PROOF.len() + 2 * MAC_BYTES;
+const PROOF_CHARS: usize = PROOF.len() + 2 * PROOF_BYTES;
 
 /// Splits what stands before the checksum into the request and its proof, if it has one.
 #[must_use]
@@ -114,26 +115,26 @@ impl Request {
         Self::parse_text(text, proof.is_some())
     }
 
-    /// Reads what stands before the proof and the checksum; only a custodian command may have a
-    /// proof.
+    /// Reads what stands before the proof and the checksum; only a request that takes a proof may
+    /// have one.
     ///
     /// # Errors
     /// `Syntax`, or `Plan` for a plan with a bad value.
     pub fn parse_text(text: &[u8], proved: bool) -> Result<Self, WireError> {
         let request = Self::parse_words(text)?;
-        if proved && !request.is_custodians() {
+        if proved && !request.takes_proof() {
             return Err(WireError::Syntax {
                 got: excerpt(b"proof"),
-                allowed: "KEY PLAN CLOSE ERASE",
+                allowed: "REPORT KEY PLAN CLOSE ERASE",
             });
         }
         Ok(request)
     }
 
-    /// Whether this is a command of the custodian, which needs a proof.
+    /// Whether this may carry a proof: a command of the custodian, or a report.
     #[must_use]
-    pub const fn is_custodians(&self) -> bool {
-        matches!(self, Self::Key(_) | Self::Plan { .. } | Self::Close | Self::Erase)
+    pub const fn takes_proof(&self) -> bool {
+        matches!(self, Self::Report | Self::Key(_) | Self::Plan { .. } | Self::Close | Self::Erase)
     }
 
     fn parse_words(text: &[u8]) -> Result<Self, WireError> {
@@ -167,18 +168,18 @@ impl Request {
                 Self::Challenge
             }
             b"KEY" => {
-                words.allowed = "KEY <64 hex digits> [proof=<64 hex digits>]";
+                words.allowed = "KEY <64 hex digits> [proof=<32 hex digits>]";
                 Self::Key(words.hex_if_any()?.ok_or(words.error(b""))?)
             }
             b"PLAN" => {
-                words.allowed = "PLAN <key=value>.. [file=<16 hex digits>] proof=<64 hex digits>";
+                words.allowed = "PLAN <key=value>.. [file=<16 hex digits>] proof=<32 hex digits>";
                 return words.plan();
             }
             b"HELLO" => Self::Hello,
             b"STATUS" => Self::Status,
             b"REPORT" => Self::Report,
             b"CLOSE" | b"ERASE" => {
-                words.allowed = "CLOSE or ERASE with proof=<64 hex digits>";
+                words.allowed = "CLOSE or ERASE with proof=<32 hex digits>";
                 if verb == b"CLOSE" { Self::Close } else { Self::Erase }
             }
             _ => return Err(WireError::Syntax { got: excerpt(verb), allowed: VERBS }),

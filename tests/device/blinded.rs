@@ -14,7 +14,7 @@ use equipoise::wire::{FileDigest, Reply, Request};
 use kits::{Given, kit};
 
 const KITS: u32 = 30;
-const PLAN: &str = "PLAN features=3 patients=20 epsilon=1 kits=30 close=auto file=0011223344556677";
+const PLAN: &str = "PLAN features=3 patients=20 better=high results=open epsilon=1 kits=30 close=auto file=0011223344556677";
 
 /// The arms of kits given one after another, each the next one of its arm.
 fn arms(kits: &[u32]) -> Vec<Arm> {
@@ -122,7 +122,7 @@ fn replacements_are_refused_by_name() {
 /// patient of the plan still gets a kit.
 #[test]
 fn reserve_ends_at_a_public_count() {
-    let plan = "PLAN features=1 patients=6 epsilon=1 kits=8";
+    let plan = "PLAN features=1 patients=6 better=high results=open epsilon=1 kits=8";
     for seed in 0..12 {
         let mut desk = Desk::running(seed, plan);
         let mut kits = BTreeSet::new();
@@ -147,17 +147,23 @@ fn plan_and_key_of_a_blinded_trial() {
     let mut desk = Desk::blank(1);
     assert_eq!(desk.ask(&Request::Key(KEY).to_string()), "OK");
     assert_eq!(
-        desk.order("PLAN features=1 patients=20 epsilon=1 kits=19"),
+        desk.order("PLAN features=1 patients=20 better=high results=open epsilon=1 kits=19"),
         "ERR range kits=19 patients=20 allowed kits=0, or 20..=1048576"
     );
     assert_eq!(
-        desk.order("PLAN features=1 patients=20 epsilon=1 kits=1048577"),
+        desk.order("PLAN features=1 patients=20 better=high results=open epsilon=1 kits=1048577"),
         "ERR range kits=1048577 allowed 0, or patients..=1048576"
     );
-    assert!(desk.order("PLAN features=1 patients=20 epsilon=1 kits=0").starts_with("OK trial="));
+    assert!(
+        desk.order("PLAN features=1 patients=20 better=high results=open epsilon=1 kits=0")
+            .starts_with("OK trial=")
+    );
     assert!(desk.assign(1, 0).starts_with("ARM 1 "), "kits=0 is as without");
     assert_eq!(desk.order("ERASE"), "OK");
-    assert!(desk.order("PLAN features=1 patients=20 epsilon=1 kits=1048576").starts_with("OK"));
+    assert!(
+        desk.order("PLAN features=1 patients=20 better=high results=open epsilon=1 kits=1048576")
+            .starts_with("OK")
+    );
     assert!(kit(&desk.assign(1, 0), 1) <= 2 << 20);
     let another = Request::Key([1; 32]).to_string();
     assert_eq!(desk.order(&another), "ERR locked trial until=ERASE");
@@ -198,7 +204,10 @@ fn seals_differ_by_key_file_and_list() {
 #[test]
 fn replies_but_for_kits_are_equal() {
     let run = |seed: u64| {
-        let mut desk = Desk::running(seed, "PLAN features=3 patients=20 epsilon=1 kits=24");
+        let mut desk = Desk::running(
+            seed,
+            "PLAN features=3 patients=20 better=high results=open epsilon=1 kits=24",
+        );
         let (mut seen, mut kits) = (Vec::new(), Vec::new());
         let mut say = |line: String| {
             let reply = desk.ask(&line);
@@ -241,7 +250,10 @@ fn replies_but_for_kits_are_equal() {
 #[test]
 fn flash_work_does_not_depend_on_arms() {
     let run = |seed: u64| {
-        let mut desk = Desk::running(seed, "PLAN features=1 patients=300 epsilon=1 kits=400");
+        let mut desk = Desk::running(
+            seed,
+            "PLAN features=1 patients=300 better=high results=open epsilon=1 kits=400",
+        );
         let (mut work, mut kits) = (Vec::new(), Vec::new());
         let mut ask = |line: String| {
             let reply = desk.ask(&line);

@@ -26,8 +26,9 @@ fn carries<const M: usize, const U: usize, const P: usize>(
     let mut board = FullDesk::<M, U, P>::on(Flash::of(pages), Repeatable::new(3));
     assert_eq!(board.ask(&Request::Key(KEY).to_string()), "OK");
     let (status, patients) = (board.ask("STATUS"), 1000.max(U as u32 + 300));
-    let planned =
-        board.order(&format!("PLAN design={design} features={M} patients={patients} epsilon=1"));
+    let planned = board.order(&format!(
+        "PLAN design={design} features={M} patients={patients} better=high epsilon=1"
+    ));
     if planned.starts_with("ERR") {
         assert!(planned.starts_with("ERR range flash pages="), "{planned}");
         assert_eq!(number(&planned, "pages="), pages);

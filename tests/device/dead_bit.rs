@@ -41,13 +41,15 @@ impl Fate {
 fn counts(desk: &mut Desk) -> Option<(u32, u32)> {
     let status = desk.ask("STATUS");
     let count = |key: &str| status.split(' ').find_map(|word| word.strip_prefix(key)?.parse().ok());
-    Some((count("assigned=")?, count("waiting=")?))
+    let assigned = count("assigned=")?;
+    Some((assigned, assigned - count("resolved=")?))
 }
 
 fn life(seed: u64) -> Fate {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut below = |n: usize| random.next_u64() as usize % n;
-    let mut desk = Desk::running(seed, &format!("PLAN features=3 patients={PATIENTS} epsilon=1"));
+    let mut desk =
+        Desk::running(seed, &format!("PLAN features=3 patients={PATIENTS} better=high epsilon=1"));
     let (word, bit, dead) = (below(PAGE * PAGES / 4), below(32) as u32, KINDS[below(3)]);
     let death = below(PATIENTS as usize / 2) as u32;
     let mut fate = Fate::default();

@@ -25,17 +25,25 @@ struct Kind {
 }
 
 const KINDS: [Kind; 5] = [
-    Kind { name: "interim, yes/no", plan: "patients=4000000 epsilon=1", scale: 1 },
-    Kind { name: "interim, 0 to 100", plan: "patients=4000000 epsilon=1 scale=100", scale: 100 },
+    Kind { name: "interim, yes/no", plan: "better=high patients=4000000 epsilon=1", scale: 1 },
+    Kind {
+        name: "interim, 0 to 100",
+        plan: "better=high patients=4000000 epsilon=1 scale=100",
+        scale: 100,
+    },
     Kind {
         name: "interim, yes/no, blinded",
-        plan: "patients=1000000 epsilon=1 kits=1048576",
+        plan: "better=high patients=1000000 epsilon=1 kits=1048576",
         scale: 1,
     },
-    Kind { name: "dp-conse, yes/no", plan: "design=dp-conse patients=4000000 epsilon=1", scale: 1 },
+    Kind {
+        name: "dp-conse, yes/no",
+        plan: "design=dp-conse better=high patients=4000000 epsilon=1",
+        scale: 1,
+    },
     Kind {
         name: "dp-conse, 0 to 100",
-        plan: "design=dp-conse patients=4000000 epsilon=1 scale=100",
+        plan: "design=dp-conse better=high patients=4000000 epsilon=1 scale=100",
         scale: 100,
     },
 ];
@@ -115,7 +123,7 @@ fn each_board_lasts_ten_million_patients() {
 fn page_turns_come_one_at_a_time() {
     let mut desk =
         Desk::<Repeatable, Generator, 64, 256, 2048>::on(Flash::of(PAGES), Repeatable::new(1));
-    desk.provision(&format!("PLAN features={FEATURES} patients=4000000 epsilon=1"));
+    desk.provision(&format!("PLAN features={FEATURES} patients=4000000 better=high epsilon=1"));
     let erases =
         |desk: &Desk<_, _, 64, 256, 2048>| desk.flash.0.borrow().erases().iter().sum::<u32>();
     // The most words of an ordinary request: header, descriptors, values, commit, mark and scrub.

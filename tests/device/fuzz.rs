@@ -26,18 +26,18 @@ const LINES: [&str; 26] = [
     "LOST 12",
     "REPORT",
     "AUTH",
-    "CLOSE proof=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
-    "PLAN features=3 patients=20 epsilon=1 file=0123456789abcdef \
-     proof=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
+    "CLOSE proof=000102030405060708090a0b0c0d0e0f",
+    "PLAN features=3 patients=20 better=high epsilon=1 file=0123456789abcdef \
+     proof=000102030405060708090a0b0c0d0e0f",
     "KEY 5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
-    "PLAN design=interim features=3 patients=20 scale=1 alpha=1/4 epsilon=1 beta=1/20 reports=0",
+    "PLAN design=interim features=3 patients=20 scale=1 better=high alpha=1/4 epsilon=1 beta=1/20 reports=0",
     "CLOSE",
     "ERASE",
-    "HELLO equipoise 2 0.2.0 running key=set left=99.000000 trial=0123456789abcdef file=0011223344556677 \
+    "HELLO equipoise 3 0.2.0 running key=set left=99.000000 trial=0123456789abcdef file=0011223344556677 \
      restart=power image=0123456789abcdef",
-    "HELLO equipoise 2 0.2.0 foreign stored=state-1",
-    "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=20000 assigned=57 resolved=54 waiting=3 \
-     capacity=128 phase=explore looks=0 next-look=1525 spent=1.000000 left=99.000000",
+    "HELLO equipoise 3 0.2.0 foreign stored=state-1",
+    "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=20000 better=high \
+     results=close assigned=57 resolved=54 capacity=128 phase=explore looks=0 next-look=1525",
     "ARM 57 0",
     "OK 57",
     "OK trial=0123456789abcdef claim=pure",
@@ -46,7 +46,7 @@ const LINES: [&str; 26] = [
      mac=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
     "NONCE a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5",
     "ERR order expected=58",
-    "HELLO equipoise 2 0.2.0 blank key=none left=100.000000 battery=good",
+    "HELLO equipoise 3 0.2.0 blank key=none left=100.000000 battery=good",
     "OK 57 battery=good slept=3",
 ];
 
@@ -223,7 +223,7 @@ fn the_device_answers_any_line() {
 /// Images of real devices at many moments of their trials.
 fn images() -> Vec<Vec<u8>> {
     let mut images = vec![vec![0xFF; 16 * PAGE], vec![0; 16 * PAGE]];
-    for plan in [PLAN, "PLAN design=dp-conse features=4 patients=60 epsilon=2"] {
+    for plan in [PLAN, "PLAN design=dp-conse features=4 patients=60 better=high epsilon=2"] {
         let mut desk = Desk::running(1, plan);
         for patient in 1..=20 {
             desk.assign(patient, patient % 3);

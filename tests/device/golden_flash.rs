@@ -56,8 +56,9 @@ fn trial(design: &str) -> Flash {
     let mut board = board(&flash, 1);
     assert_eq!(ask(&mut board, &Request::Key(KEY).to_string()), "OK");
     let design = if design == "blinded" { "interim kits=30" } else { design };
-    let plan =
-        format!("PLAN design={design} features=3 patients=20 epsilon=1 file=0011223344556677");
+    let plan = format!(
+        "PLAN design={design} features=3 patients=20 better=high epsilon=1 file=0011223344556677"
+    );
     let planned = order(KEY, &plan, |line| ask(&mut board, line));
     assert!(planned.starts_with("OK trial="), "{planned}");
     for patient in 1..=14 {
@@ -128,7 +129,7 @@ fn other_versions_are_refused_untouched() {
         );
         let refusal = format!("ERR foreign {stored} use the firmware that wrote it");
         let key = Request::Key([1; 32]).to_string();
-        let plan = "PLAN features=1 patients=20 epsilon=1";
+        let plan = "PLAN features=1 patients=20 better=high epsilon=1";
         for line in
             QUESTIONS.iter().chain(&["STATUS", "REPORT", "AUTH", "CLOSE", "ERASE", plan, &key])
         {

@@ -9,6 +9,7 @@ mod limits;
 mod newer;
 mod v1;
 mod v2;
+mod v3;
 
 use equipoise::plan::{Plan, Ratio};
 use equipoise::terms::{Arm, NoKit};
@@ -18,6 +19,11 @@ use equipoise::wire::{
 };
 
 fn counting() -> [u8; 32] {
+    core::array::from_fn(|i| i as u8)
+}
+
+/// A proof of counting bytes.
+fn half() -> [u8; 16] {
     core::array::from_fn(|i| i as u8)
 }
 
@@ -43,11 +49,11 @@ fn assert_request(request: &Request, bytes: &str) {
 /// A request with the proof of `counting` is written and read as these bytes.
 #[track_caller]
 fn assert_proved(request: &Request, bytes: &str) {
-    let line = request.to_proved_line(&counting()).unwrap();
+    let line = request.to_proved_line(&half()).unwrap();
     assert_eq!(core::str::from_utf8(line.as_bytes()), Ok(bytes));
     assert_eq!(Request::parse(bytes.trim_end().as_bytes()).as_ref(), Ok(request));
     let body = bytes.split('*').next().unwrap().as_bytes();
-    assert_eq!(split_proof(body), (request.to_string().as_bytes(), Some(counting())));
+    assert_eq!(split_proof(body), (request.to_string().as_bytes(), Some(half())));
 }
 
 /// A reply is written and read as these bytes, and not read without its checksum.

@@ -58,7 +58,7 @@ fn excludes_0(trial: &AnyTrial, feature: u8) -> bool {
 
 /// Features that settled at a look, and those whose interval holds the effect, by the look's count.
 fn by_settling_look(rates: [f64; 2], trials: u64) -> BTreeMap<u32, [f64; 2]> {
-    const PLAN: &str = "features=10 patients=20000 epsilon=1";
+    const PLAN: &str = "features=10 patients=20000 better=high epsilon=1";
     let one = |seed| {
         let mut settled = [0; 10];
         let mut looks = 0;
@@ -108,7 +108,7 @@ fn coverage_by_settling_look() {
 /// Successes that are recorded later than failures.
 #[test]
 fn recording_must_not_depend_on_outcomes() {
-    let plan = "features=10 patients=20000 epsilon=1";
+    let plan = "features=10 patients=20000 better=high epsilon=1";
     let one = |seed| {
         let trial = one_trial(plan, [0.35, 0.65], [0, 4000], seed, |_| ());
         (0..10).filter(|feature| holds(&trial, *feature, 0.3)).count()
@@ -129,8 +129,9 @@ fn several_looks_or_features_need_an_adjustment() {
         ("uniform", 20_000, 10),
     ];
     for (design, patients, features) in plans {
-        let plan =
-            format!("design={design} features={features} patients={patients} epsilon=1 reports=8");
+        let plan = format!(
+            "design={design} features={features} patients={patients} better=high epsilon=1 reports=8"
+        );
         let one = |seed| {
             let (mut at_looks, mut at_reports) = (BTreeSet::new(), BTreeSet::new());
             let mut looks = 0;

@@ -52,7 +52,8 @@ impl Terminal {
         let board = std::thread::spawn(move || run((to_board, from_board)));
         let mut terminal = Self { lines: Some(lines), seen, board: Some(board) };
         assert_eq!(terminal.ask(0, &Request::Key(KEY).to_string()).replies, ["OK"]);
-        let plan = format!("PLAN features={FEATURES} patients=4000000 epsilon=1 scale=100");
+        let plan =
+            format!("PLAN features={FEATURES} patients=4000000 better=high epsilon=1 scale=100");
         let planned = order(KEY, &plan, |line| terminal.ask(0, line).replies.concat());
         assert!(planned.starts_with("OK trial="), "{planned}");
         // Until then the noise of the first look is drawn.

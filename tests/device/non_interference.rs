@@ -159,7 +159,9 @@ impl Chance for Scripted {
 type ScriptedDesk = Desk<Repeatable, Scripted, 4, 128>;
 
 fn plan() -> String {
-    format!("PLAN features={FEATURES} patients={PATIENTS} epsilon=20 scale={SCALE} close=auto")
+    format!(
+        "PLAN features={FEATURES} patients={PATIENTS} better=high results=open epsilon=20 scale={SCALE} close=auto"
+    )
 }
 
 /// A device with a trial, and its script.

@@ -13,7 +13,7 @@ use crate::common::count;
 use algorithms::Paper;
 use equipoise::chance::{Chance, Fraction, Sampler};
 use equipoise::noise::Laplace;
-use equipoise::plan::{Close, DesignName, Parameters, Plan, Ratio};
+use equipoise::plan::{Better, Close, DesignName, Parameters, Plan, Ratio, Results};
 use equipoise::terms::Arm;
 use equipoise::terms::Phase;
 use equipoise::trial::Trial;
@@ -161,6 +161,8 @@ fn random_plan(
         alpha: Ratio::new(pick(&mut next, 0, 5), 4).unwrap(),
         epsilon: Ratio::new(num, den).unwrap(),
         beta: Ratio::new(1, 20).unwrap(),
+        better: Better::High,
+        results: Results::Custodian,
         reports: 0,
         kits: 0,
         close: Close::Custodian,

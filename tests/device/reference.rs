@@ -72,7 +72,7 @@ fn simulate(setting: &Setting, trials: u64) -> Found {
         Some(words) => (true, words),
         None => (false, setting.plan),
     };
-    let plan = Plan::parse(words).unwrap();
+    let plan = Plan::parse(&format!("{words} better=high")).unwrap();
     let sum = (0..trials).into_par_iter().map(|seed| one_trial(setting, &plan, !uniform, seed));
     sum.reduce(Found::default, Found::plus).over(trials as f64, f64::from(plan.features()))
 }
@@ -129,7 +129,7 @@ fn table_of_regret_and_error() {
     );
     for (plan, delay, trials, regret, mse) in rows {
         let found = simulate(&Setting { delay, ..yes_no(plan, [0.35, 0.65]) }, trials);
-        let features = f64::from(Plan::parse(plan).unwrap().features());
+        let features = f64::from(Plan::parse(&format!("{plan} better=high")).unwrap().features());
         let product = found.regret * found.mse / features;
         println!(
             "| {plan} | {delay} | {:.1} | {:.5} | {product:.4} | {:.4} |",
@@ -189,7 +189,7 @@ fn graded_outcomes_have_narrow_intervals() {
 /// Requirement S7.
 #[test]
 fn early_close_keeps_coverage() {
-    let plan = Plan::parse("features=4 patients=4000 epsilon=1").unwrap();
+    let plan = Plan::parse("features=4 patients=4000 better=high epsilon=1").unwrap();
     let (rates, trials, enrolled) = ([0.35, 0.65], 1000, 1500);
     let mut covered = 0;
     for seed in 0..trials {
@@ -223,7 +223,8 @@ fn early_close_keeps_coverage() {
 /// A weight chosen after its window was seen costs no privacy but coverage.
 #[test]
 fn peeking_at_windows_is_caught_by_coverage() {
-    let plan = Plan::parse("features=4 patients=4000 epsilon=1 alpha=0 close=auto").unwrap();
+    let plan =
+        Plan::parse("features=4 patients=4000 better=high epsilon=1 alpha=0 close=auto").unwrap();
     let covered = |peeks: bool| {
         let one = |seed: u64| {
             let mut world = Xoshiro256PlusPlus::seed_from_u64(seed);

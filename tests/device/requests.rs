@@ -9,6 +9,7 @@ mod errors;
 mod generator;
 mod main_loop;
 mod reports;
+mod results;
 mod work;
 
 use std::cell::Cell;
@@ -46,5 +47,5 @@ const PROOF_NEEDED: &str = "ERR auth send AUTH, then at once this line with its 
 
 /// A command with a proof that fits nothing.
 fn unproved(command: &str) -> String {
-    format!("{command} proof={}", Hex(&[0; 32]))
+    format!("{command} proof={}", Hex(&[0; 16]))
 }

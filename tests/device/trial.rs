@@ -22,8 +22,9 @@ type Generator = Sampler<Xoshiro256PlusPlus>;
 
 const DESIGNS: [&str; 4] = ["conse", "dp-conse", "interim", "uniform"];
 
+/// The plan of these words, in which larger outcomes are better.
 fn plan(text: &str) -> Plan {
-    Plan::parse(text).unwrap()
+    Plan::parse(&format!("{text} better=high")).unwrap()
 }
 
 fn bytes<const M: usize, const U: usize>(trial: &Trial<M, U>) -> Vec<u8> {

@@ -231,20 +231,20 @@ macro_rules! trials {
 
 trials! {
     a_trial_with_late_and_lost_outcomes_survives: [
-        Act::Key, Order("PLAN features=2 patients=8 epsilon=1", "OK trial="),
+        Act::Key, Order("PLAN features=2 patients=8 better=high results=open epsilon=1", "OK trial="),
         Ask("ASSIGN 1 0 00000001", "ARM 1 "), Ask("ASSIGN 2 1 00000002", "ARM 2 "), Ask("OUTCOME 2 1", "OK 2"),
         Ask("ASSIGN 3 0 00000003", "ARM 3 "), Ask("LOST 3", "OK 3"), Ask("ASSIGN 4 1 00000004", "ARM 4 "), Idle,
         Ask("ASSIGN 5 1 00000005", "ARM 5 "), Ask("OUTCOME 1 0", "OK 1"), Ask("OUTCOME 5 1", "OK 5"), Idle,
         Order("CLOSE", "OK"), Ask("REPORT", "ROW 0 "),
     ];
     an_erased_trial_and_a_second_plan_survive: [
-        Act::Key, Order("PLAN features=1 patients=2 epsilon=1", "OK trial="), Ask("ASSIGN 1 0 00000001", "ARM 1 "), Idle,
+        Act::Key, Order("PLAN features=1 patients=2 better=high results=open epsilon=1", "OK trial="), Ask("ASSIGN 1 0 00000001", "ARM 1 "), Idle,
         Ask("OUTCOME 1 1", "OK 1"), Idle, Order("CLOSE", "OK"), Order("ERASE", "OK"), Idle,
-        Order("PLAN features=3 patients=4 epsilon=1/2", "OK trial="), Ask("ASSIGN 1 2 00000009", "ARM 1 "),
+        Order("PLAN features=3 patients=4 better=high results=open epsilon=1/2", "OK trial="), Ask("ASSIGN 1 2 00000009", "ARM 1 "),
         Ask("OUTCOME 1 0", "OK 1"), Idle,
     ];
     a_trial_that_filled_the_flash_survives: [
-        Act::Key, Order("PLAN features=2 patients=400 epsilon=1", "OK trial="), Ward(1, 190),
+        Act::Key, Order("PLAN features=2 patients=400 better=high results=open epsilon=1", "OK trial="), Ward(1, 190),
         Ask("ASSIGN 191 0 00000001", "ARM 191 "), Ask("OUTCOME 191 1", "OK 191"), Ask("ASSIGN 192 1 00000002", "ARM 192 "), Idle,
         Ward(193, 196), Ask("ASSIGN 197 1 000000c5", "ARM 197 "), Ask("OUTCOME 197 1", "OK 197"),
         Ask("ASSIGN 198 0 000000c6", "ARM 198 "), Ask("OUTCOME 198 1", "OK 198"),
@@ -252,7 +252,7 @@ trials! {
         Ask("ASSIGN 201 1 00000004", "ARM 201 "), Ask("LOST 200", "OK 200"), Idle, Ask("OUTCOME 201 1", "OK 201"),
     ];
     a_blinded_trial_with_replacements_survives: [
-        Act::Key, Order("PLAN features=2 patients=8 epsilon=1 kits=14", "OK trial="),
+        Act::Key, Order("PLAN features=2 patients=8 better=high results=open epsilon=1 kits=14", "OK trial="),
         Ask("ASSIGN 1 0 00000001", "KIT 1 "), Ask("REPLACE 1 1", "KIT 1 "), Ask("ASSIGN 2 1 00000002", "KIT 2 "),
         Ask("REPLACE 1 2", "KIT 1 "), Ask("OUTCOME 2 1", "OK 2"), Ask("ASSIGN 3 0 00000003", "KIT 3 "), Idle,
         Ask("REPLACE 3 1", "KIT 3 "), Ask("LOST 3", "OK 3"), Ask("ASSIGN 4 1 00000004", "KIT 4 "), Idle,
@@ -260,12 +260,12 @@ trials! {
         Ask("OUTCOME 5 1", "OK 5"), Idle, Order("CLOSE", "OK"),
     ];
     a_blinded_trial_that_filled_the_flash_survives: [
-        Act::Key, Order("PLAN features=2 patients=400 epsilon=1 kits=500", "OK trial="), Ward(1, 148),
+        Act::Key, Order("PLAN features=2 patients=400 better=high results=open epsilon=1 kits=500", "OK trial="), Ward(1, 148),
         Ward(149, 150), Ask("ASSIGN 151 0 00000001", "KIT 151 "), Ask("REPLACE 151 1", "KIT 151 "), Ask("OUTCOME 151 1", "OK 151"),
         Ask("ASSIGN 152 1 00000002", "KIT 152 "), Idle, Ask("REPLACE 152 1", "KIT 152 "), Ask("REPLACE 152 2", "KIT 152 "),
     ];
     the_paper_s_design_survives: [
-        Act::Key, Order("PLAN design=dp-conse features=2 patients=4 epsilon=1", "OK trial="),
+        Act::Key, Order("PLAN design=dp-conse features=2 patients=4 better=high results=open epsilon=1", "OK trial="),
         Ask("ASSIGN 1 0 00000001", "ARM 1 "), Ask("OUTCOME 1 1", "OK 1"), Ask("ASSIGN 2 1 00000002", "ARM 2 "),
         Ask("ASSIGN 3 1 00000003", "ARM 3 "), Ask("OUTCOME 2 0", "OK 2"), Ask("LOST 3", "OK 3"), Order("CLOSE", "OK"),
     ];

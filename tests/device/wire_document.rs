@@ -167,7 +167,7 @@ fn matches(reply: &str, form: &str) -> bool {
 #[test]
 fn dialogues_are_what_a_device_says() {
     let mut desk = Desk::blank(1);
-    desk.provision("PLAN features=3 patients=20 epsilon=1 file=0011223344556677");
+    desk.provision("PLAN features=3 patients=20 better=high epsilon=1 file=0011223344556677");
     let (trial, mut nonce, mut arm) = (desk.trial(), [0; 16], String::new());
     for block in blocks("dialogue") {
         let mut reply = String::new();
@@ -176,7 +176,7 @@ fn dialogues_are_what_a_device_says() {
                 let text = request.split(" proof=").next().unwrap();
                 let proof = CustodianKey::new(KEY).proof(&nonce, trial, text.as_bytes());
                 let request = request.replace("<proof>", &Hex(&proof).to_string());
-                reply = desk.ask(&request.replace("<wrong proof>", &"0".repeat(64)));
+                reply = desk.ask(&request.replace("<wrong proof>", &"0".repeat(32)));
                 continue;
             }
             let form = line.strip_prefix("< ").unwrap();

@@ -29,7 +29,7 @@ pub const FOREIGN: [&str; 24] = [
 ];
 
 /// Texts of the protocol that look like commands.
-const LITERALS: [&str; 2] = ["equipoise 2", "equipoise report 2"];
+const LITERALS: [&str; 2] = ["equipoise 3", "equipoise report 3"];
 
 /// The lines of code blocks (indented or fenced), and the other lines.
 pub fn split(text: &str) -> (Vec<&str>, Vec<&str>) {

@@ -154,7 +154,7 @@ fn verdict(seen: &Seen) -> usize {
 /// The experiments.
 #[must_use]
 pub fn experiments() -> Vec<Experiment> {
-    let plan = |text| Plan::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let plan = super::suite::parse;
     // Enough others that noise leaves both arms far from empty.
     let mut outcome: Vec<(u8, u16)> = (0..60).map(|k| (0, u16::from(k % 3 != 0))).collect();
     let base = outcome.clone();

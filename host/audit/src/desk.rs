@@ -322,7 +322,7 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
         replies += &self.ask(&format!("REPLACE {assigned} 1"));
         replies += &self.ask(&format!("LOST {}", assigned + 1));
         let key = format!("KEY {}", Hex(&KEY));
-        let plan = "PLAN features=1 patients=20 epsilon=1";
+        let plan = "PLAN features=1 patients=20 better=high results=open epsilon=1";
         for line in ["CLOSE", "ERASE", &key, plan, "NONSENSE", "AUTH"] {
             replies += &self.ask(line);
         }

@@ -201,7 +201,7 @@ fn increasing(kits: u32, chance: &mut impl Rng) -> Vec<u32> {
 
 /// Stage and arm of every patient of an adaptive trial, through the code that ships.
 fn arms(patients: u32, chance: &mut impl Rng) -> Result<Vec<(usize, Arm)>, TrialError> {
-    let text = format!("features=1 patients={patients} epsilon=1");
+    let text = format!("features=1 patients={patients} better=high epsilon=1");
     let plan = Plan::parse(&text).map_err(|_| TrialError::Capacity)?;
     let mut trial = Trial::<1, 1>::new(plan)?;
     let mut seed = [0; 32];

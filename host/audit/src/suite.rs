@@ -6,8 +6,10 @@ use super::pairs;
 use super::structured::{self, Seen};
 use equipoise::plan::{DesignName, Plan};
 
+/// The plan of these words, in which larger outcomes are better.
 pub(super) fn parse(text: &str) -> Plan {
-    Plan::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    Plan::parse(&format!("{text} better=high results=open"))
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 /// The plans whose noise is checked.

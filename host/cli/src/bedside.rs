@@ -345,9 +345,10 @@ fn as_json(status: &Status, hello: &Hello) -> String {
         "state": hello.state.name(), "version": hello.version,
         "image": hello.image.map(|image| image.to_string()), "trial": status.name.id.to_string(),
         "digest": status.name.file.to_string(), "design": status.design.name(), "patients": status.patients,
-        "assigned": status.assigned, "resolved": status.resolved, "waiting": status.waiting,
+        "assigned": status.assigned, "resolved": status.resolved, "waiting": status.waiting(),
         "capacity": status.capacity, "phase": status.phase.name(), "looks": status.looks, "next_look": next,
-        "epsilon_spent": status.spent.to_string(), "epsilon_left": status.left.to_string(),
+        "better": status.better.name(), "results": status.results.name(),
+        "epsilon_left": hello.custody.map(|(_, left)| left.to_string()),
     });
     if let Some((kits, replaced)) = status.kits {
         line["kits"] = kits.into();
@@ -368,22 +369,23 @@ fn in_words(status: &Status, port: &str, hello: &Hello) -> String {
         format!("  kits      {kits} an arm, {replaced} of {reserve} replacements given\n")
     });
     format!(
-        "{port}: {}\n  trial     {}, digest {}\n  design    {}, phase {}\n  patients  {} of {}, {} resolved, {} \
-         waiting, room for {}\n  looks     {}, next {next}\n  epsilon   {} spent in the device's lifetime, {} left\n  \
+        "{port}: {}\n  trial     {}, digest {}\n  design    {}, phase {}, better outcomes are {}, results={}\n  patients  {} of {}, {} resolved, {} \
+         waiting, room for {}\n  looks     {}, next {next}\n  epsilon   {} left in the device's lifetime\n  \
          program   {}\n{kits}",
         hello.state.name(),
         s.name.id,
         s.name.file,
         s.design,
         s.phase.name(),
+        s.better.name(),
+        s.results.name(),
         s.assigned,
         s.patients,
         s.resolved,
-        s.waiting,
+        s.waiting(),
         s.capacity,
         s.looks,
-        s.spent,
-        s.left,
+        hello.custody.map_or_else(|| "none".to_owned(), |(_, left)| left.to_string()),
         program(hello)
     )
 }

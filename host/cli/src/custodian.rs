@@ -171,7 +171,7 @@ pub fn close(args: &CloseArgs) -> Result<(), CliError> {
 
 /// Consequences of a close, in words.
 fn closing(status: &Status) -> String {
-    let Status { patients, assigned, waiting, .. } = status;
+    let (Status { patients, assigned, .. }, waiting) = (status, status.waiting());
     let mut text = format!(
         "Closing the trial cannot be taken back. Enrolled: {assigned} of {patients} patients. \
          Waiting for an outcome: {waiting}; they will count as lost.\n"
@@ -217,7 +217,7 @@ pub fn erase(args: &EraseArgs) -> Result<(), CliError> {
     let mut client = args.custodian.device.client();
     let status = trial_on(&mut client)?;
     let running = state(&mut client)? != State::Closed;
-    let Status { patients, assigned, waiting, .. } = status;
+    let (Status { patients, assigned, .. }, waiting) = (status, status.waiting());
     let loss = if running {
         "The trial is still RUNNING: all its outcomes and any estimate will be gone"
     } else {

@@ -6,7 +6,7 @@ use super::error::CliError;
 use super::progress::Bar;
 use super::simulate::world::KeyArgs;
 use super::values::{boundary, named, ratio, share};
-use equipoise::plan::{Close, DesignName, Parameters, Plan, Ratio};
+use equipoise::plan::{Better, Close, DesignName, Parameters, Plan, Ratio, Results};
 use equipoise_study::boundaries::Kind;
 use equipoise_study::dossier::{self, Dossier};
 use equipoise_study::output::{check_file, say, write_file};
@@ -68,6 +68,9 @@ pub struct PlannerArgs {
     /// Largest outcome, 1..=65535; 1 is yes/no
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     scale: u16,
+    /// Which outcomes are the better ones; high if not given
+    #[arg(long, value_name = "HIGH|LOW", value_parser = direction())]
+    direction: Option<Better>,
     /// Planned reports in the second half, 0..=8
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=8))]
     reports: u8,
@@ -107,9 +110,13 @@ pub struct PlannerArgs {
     /// Names of the features, by commas; numbers if not given
     #[arg(long, value_delimiter = ',')]
     names: Vec<String>,
-    /// Question about a patient's outcome
-    #[arg(long, default_value = "Outcome good?")]
+    /// Question about a patient's outcome; needs --direction
+    #[arg(long, default_value = "Outcome good?", requires = "direction")]
     question: String,
+}
+
+fn direction() -> impl TypedValueParser<Value = Better> {
+    named(Better::ALL, Better::name)
 }
 
 fn number(text: &str, allowed: &str, good: impl FnOnce(f64) -> bool) -> Result<f64, String> {
@@ -224,6 +231,8 @@ impl PlannerArgs {
             epsilon: self.epsilon.unwrap_or(Ratio::ONE),
             beta: self.beta,
             reports: self.reports,
+            better: self.direction.unwrap_or(Better::High),
+            results: Results::Custodian,
             close: Close::Custodian,
             kits: 0,
         })?;

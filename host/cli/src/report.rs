@@ -8,6 +8,7 @@ use super::values::{format, simultaneous};
 use equipoise::wire::FileDigest;
 use equipoise_study::boundaries::adjusted::Simultaneous;
 use equipoise_ward::bedside::failure;
+use equipoise_ward::line::custodian;
 use equipoise_ward::records::keys::KeyFile;
 use equipoise_ward::records::report::{self, Effects, Format};
 use equipoise_ward::records::tie::same_file;
@@ -21,7 +22,7 @@ pub struct ReportArgs {
     /// Check the MAC; needs the key and the trial file
     #[arg(long, requires = "key_file")]
     verify: bool,
-    /// The custodian's key, for --verify
+    /// The custodian's key: for --verify, and where the plan's results take it
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Also intervals that are valid in all features together: bonferroni or holm
@@ -47,8 +48,8 @@ pub fn report(args: &ReportArgs) -> Result<(), CliError> {
         Err(_) if args.trial.trial.is_none() && !args.verify => None,
         Err(error) => return Err(error),
     };
-    let key = args.key_file.as_deref().filter(|_| args.verify).map(KeyFile::read).transpose()?;
-    let report = client.report().map_err(failure)?;
+    let key = args.key_file.as_deref().map(KeyFile::read).transpose()?;
+    let report = custodian::report(&mut client, key.as_ref())?;
     let status = client.status().map_err(failure)?;
     if report.trial != status.name.id {
         return Err(CliError::refused(format!(
@@ -62,6 +63,7 @@ pub fn report(args: &ReportArgs) -> Result<(), CliError> {
         other => other.ok().flatten(),
     };
     let verified = key
+        .filter(|_| args.verify)
         .zip(trial.as_ref())
         .map(|(key, trial)| key.signed(&trial.plan, FileDigest(trial.digest()), &report));
     // In a blinded trial arms are named to the custodian alone.

@@ -12,7 +12,7 @@ use std::io::{BufWriter, Write};
 use super::error::CliError;
 use super::progress::Bar;
 use super::values::{Choosers, boundary, planned_effect, ratio, read};
-use equipoise::plan::{Close, DesignName, Parameters, Plan, PlanError, Ratio};
+use equipoise::plan::{Better, Close, DesignName, Parameters, Plan, PlanError, Ratio, Results};
 use equipoise::terms::{MAX_FEATURES, MAX_PATIENTS, MAX_REPORTS};
 use equipoise_study::boundaries::Kind;
 use equipoise_study::output::{self, say};
@@ -86,6 +86,9 @@ impl PlanArgs {
             features: self.features,
             patients: self.patients,
             reports: self.reports,
+            // A simulated world's better outcomes are its larger ones.
+            better: Better::High,
+            results: Results::Custodian,
             close: Close::Custodian,
             kits: 0,
         })

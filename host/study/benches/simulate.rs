@@ -61,7 +61,8 @@ fn leanest_loop() -> u64 {
 fn scenario(name: &str) -> Scenario {
     let comparator = Comparator::parse(name).ok().flatten();
     let design = if comparator.is_some() { "conse" } else { name };
-    let text = format!("design={design} features={FEATURES} patients={PATIENTS} epsilon=1");
+    let text =
+        format!("design={design} features={FEATURES} patients={PATIENTS} better=high epsilon=1");
     let plan = Plan::parse(&text).unwrap_or_else(|error| panic!("{error}"));
     let policy = comparator.map_or(Policy::Core, Policy::Comparator);
     Scenario { policy, ..Scenario::new(plan, Instance::same(FEATURES, 0.35, 0.65), RUNS, 1) }
@@ -117,7 +118,7 @@ fn main() {
 
 /// `interim` on the general path, as on a board: graded outcomes that come late or never.
 fn general() -> Scenario {
-    let text = format!("features={FEATURES} patients={PATIENTS} epsilon=1 scale=10");
+    let text = format!("features={FEATURES} patients={PATIENTS} better=high epsilon=1 scale=10");
     let plan = Plan::parse(&text).unwrap_or_else(|error| panic!("{error}"));
     let mut scenario = Scenario::new(plan, Instance::same(FEATURES, 0.35, 0.65), RUNS, 1);
     scenario.world.delay = Delay { from: 50, to: 200 };

@@ -22,7 +22,7 @@ fn line(request: &Request) -> Vec<u8> {
 fn running(features: u8) -> MemoryDevice {
     let mut board = MemoryDevice::asleep(Flash::in_memory(64), Repeatable::new(1), None);
     board.power_up();
-    let plan = format!("PLAN features={features} patients=1000000 epsilon=1");
+    let plan = format!("PLAN features={features} patients=1000000 better=high epsilon=1");
     let mut ask = |text: &str| {
         let mut reply = Vec::new();
         board.exchange(format!("{text}\n").as_bytes(), &mut reply);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::bedside::{Bedside, failure};
+use crate::bedside::Bedside;
 use crate::failure::Failure;
 use crate::line::boards::StartedBoard;
 use crate::line::client::Client;
@@ -157,7 +157,7 @@ fn conclude(
     log_file: &Path,
     start: Instant,
 ) -> Result<(), Failure> {
-    let report = ward.bedside.client().report().map_err(failure)?;
+    let report = custodian::report(ward.bedside.client(), Some(key))?;
     let trial = ward.bedside.trial().clone();
     let status = ward.bedside.status()?;
     let mut effects = Effects::new(&report, &status, Some(&trial));

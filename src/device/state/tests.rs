@@ -30,7 +30,7 @@ fn read_back(state: &DeviceState<3, 8>) -> DeviceState<3, 8> {
 #[test]
 fn state_read_back_is_the_state_written() {
     for design in ["interim", "dp-conse"] {
-        let plan = format!("design={design} features=3 patients=60 epsilon=8");
+        let plan = format!("design={design} features=3 patients=60 better=high epsilon=8");
         let mut state = Box::new(DeviceState::<3, 8>::BLANK);
         state.begin(NAME, Plan::parse(&plan).unwrap()).unwrap();
         state.mark_clean();
@@ -89,7 +89,9 @@ fn another_state_version_stops_the_mount() {
     for (version, cut) in [(STATE_VERSION, 0), (STATE_VERSION - 1, 0), (STATE_VERSION + 1, 3)] {
         let mut state = Box::new(DeviceState::<3, 8>::BLANK);
         let flash = StrictFlash::<1024>::new(16, 0xFF);
-        state.begin(NAME, Plan::parse("features=3 patients=60 epsilon=8").unwrap()).unwrap();
+        state
+            .begin(NAME, Plan::parse("features=3 patients=60 better=high epsilon=8").unwrap())
+            .unwrap();
         let mut other = OtherVersion(&state, version);
         let mut journal = Journal::mount(flash, &mut other).map_err(|(error, _)| error).unwrap();
         if cut > 0 {
@@ -125,7 +127,9 @@ fn another_state_version_stops_the_mount() {
 #[test]
 fn missing_parts_are_noticed() {
     let mut state = Box::new(DeviceState::<3, 8>::BLANK);
-    state.begin(NAME, Plan::parse("features=2 patients=60 epsilon=8").unwrap()).unwrap();
+    state
+        .begin(NAME, Plan::parse("features=2 patients=60 better=high epsilon=8").unwrap())
+        .unwrap();
     let tally = DeviceState::<3, 8>::key(Part::Tally(1));
     let ledger = DeviceState::<3, 8>::key(Part::Ledger(0));
     for missing in [None, Some(PROGRESS), Some(tally), Some(ledger)] {
@@ -150,7 +154,9 @@ fn missing_parts_are_noticed() {
 #[test]
 fn free_slots_are_absent() {
     let mut state = Box::new(DeviceState::<3, 8>::BLANK);
-    state.begin(NAME, Plan::parse("features=2 patients=60 epsilon=8").unwrap()).unwrap();
+    state
+        .begin(NAME, Plan::parse("features=2 patients=60 better=high epsilon=8").unwrap())
+        .unwrap();
     let mut chance = Sampler::<Xoshiro256PlusPlus>::seed_from_u64(5);
     let stored = |state: &DeviceState<3, 8>| {
         (DeviceState::<3, 8>::WAITING..state.count()).filter(|key| state.length(*key) > 0).count()
@@ -182,7 +188,9 @@ fn impossible_custody_is_refused() {
 #[test]
 fn secret_parts_have_places_of_their_own() {
     let mut state = Box::new(DeviceState::<3, 8>::BLANK);
-    state.begin(NAME, Plan::parse("features=2 patients=60 epsilon=8").unwrap()).unwrap();
+    state
+        .begin(NAME, Plan::parse("features=2 patients=60 better=high epsilon=8").unwrap())
+        .unwrap();
     let mut places = Vec::new();
     for key in 0..state.count() {
         let secret = key == CUSTODY

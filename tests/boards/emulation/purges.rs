@@ -59,7 +59,8 @@ pub fn erase_cuts(chip: &'static Chip, cuts: u32) {
     let (mut in_erase, mut in_recovery, mut kept) = (0, 0, 0);
     for number in 0..cuts {
         let trial = known.get_or_insert_with(|| {
-            let planned = order(KEY, &format!("PLAN {PLAN}"), |line| board.request(line));
+            let planned =
+                order(KEY, &format!("PLAN {PLAN} better=high"), |line| board.request(line));
             assert!(planned.starts_with("OK trial="), "{planned}");
             Known::default()
         });

@@ -71,6 +71,9 @@ fn overrun_never_makes_another_request() {
 /// Patients without an outcome, asked without a checksum.
 fn status(board: &mut EmulatedBoard) -> u32 {
     let status = unsealed(&board.ask("STATUS"));
-    let word = status.split(' ').find_map(|word| word.strip_prefix("waiting="));
-    word.unwrap_or_else(|| panic!("{status}")).parse().unwrap()
+    let count = |key: &str| -> u32 {
+        let word = status.split(' ').find_map(|word| word.strip_prefix(key));
+        word.unwrap_or_else(|| panic!("{status}")).parse().unwrap()
+    };
+    count("assigned=") - count("resolved=")
 }

@@ -43,7 +43,7 @@ pub trait Bedside {
     fn expect_hello(&mut self, state: &str, restart: &str) {
         let hello = self.request("HELLO");
         let version = env!("CARGO_PKG_VERSION");
-        let good = hello.starts_with(&format!("HELLO equipoise 2 {version} {state} "))
+        let good = hello.starts_with(&format!("HELLO equipoise 3 {version} {state} "))
             && hello.contains(&format!(" {restart} image="));
         assert!(good, "{hello}");
     }
@@ -56,10 +56,10 @@ pub trait Bedside {
         assert!(hello.ends_with(&format!(" image={}", &digest[..16])), "{hello}, not {digest}");
     }
 
-    /// Sets the key and starts a trial.
+    /// Sets the key and starts a trial in which larger outcomes are better.
     fn begin(&mut self, plan: &str) {
         self.expect(&format!("KEY {}", hex(&KEY)), "OK");
-        let reply = order(KEY, &format!("PLAN {plan}"), |line| self.request(line));
+        let reply = order(KEY, &format!("PLAN {plan} better=high"), |line| self.request(line));
         assert!(reply.starts_with("OK trial="), "{reply}");
     }
 
@@ -80,7 +80,7 @@ pub trait Bedside {
 
     /// The lines of a report, up to its end.
     fn report(&mut self) -> Vec<String> {
-        let mut lines = vec![self.request("REPORT")];
+        let mut lines = vec![order(KEY, "REPORT", |line| self.request(line))];
         while lines.last().is_some_and(|line| line.starts_with("ROW ")) {
             let line = self.line();
             lines.push(unsealed(&line));

@@ -64,7 +64,8 @@ fn cut_erase_keeps_or_removes_the_trial() {
     let (mut known, mut kept) = (None, 0);
     for _ in 0..20 {
         let trial = known.get_or_insert_with(|| {
-            let planned = order(KEY, &format!("PLAN {PLAN}"), |line| board.request(line));
+            let planned =
+                order(KEY, &format!("PLAN {PLAN} better=high"), |line| board.request(line));
             assert!(planned.starts_with("OK trial="), "{planned}");
             Known::default()
         });

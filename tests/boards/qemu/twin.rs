@@ -50,7 +50,9 @@ impl Twin for Emulator {
 fn transcript(twin: &mut impl Twin, design: &str) -> Vec<String> {
     let mut dice = Dice(2024);
     let mut said = vec![twin.answer("HELLO"), twin.answer(&format!("KEY {}", hex(&KEY)))];
-    let plan = format!("PLAN design={design} features=5 patients={PATIENTS} scale=3 epsilon=3/2");
+    let plan = format!(
+        "PLAN design={design} features=5 patients={PATIENTS} scale=3 better=high results=open epsilon=3/2"
+    );
     order(KEY, &plan, |line| {
         said.push(twin.answer(line));
         said.last().cloned().unwrap_or_default()

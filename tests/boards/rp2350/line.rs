@@ -63,7 +63,7 @@ fn damage_never_makes_another_request() {
             }
             done += u32::from(resolved);
             let status = board.ask("STATUS");
-            let waiting = format!(" waiting={} ", 60 - patient + u32::from(!resolved));
+            let waiting = format!(" resolved={} ", patient - u32::from(!resolved));
             assert!(status.contains(&waiting), "{status}");
             if !resolved {
                 let again = board.ask(&format!("LOST {patient}"));

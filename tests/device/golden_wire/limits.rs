@@ -1,6 +1,6 @@
 //! Values at the ends of their ranges, and the longest lines.
 
-use super::v2::FILE;
+use super::v3::FILE;
 use super::*;
 use equipoise::wire::{Framer, Line, open};
 
@@ -78,10 +78,10 @@ fn tags_have_eight_hex_digits() {
 #[test]
 fn every_plan_fits_a_line() {
     let plan = plan(
-        "design=dp-conse features=64 patients=10000000 scale=65535 epsilon=19999983/1000000 alpha=999983/1000000 \
-         beta=999983/1000000 reports=8 close=auto",
+        "design=dp-conse features=64 patients=1048576 scale=65535 better=high epsilon=199999/10000 alpha=9999/10000 \
+         beta=9999/10000 reports=8 results=close close=auto kits=1048576",
     );
-    let line = Request::Plan { plan, file: FILE }.to_proved_line(&counting()).unwrap();
+    let line = Request::Plan { plan, file: FILE }.to_proved_line(&half()).unwrap();
     assert!(line.as_bytes().len() <= LINE_LIMIT + 1, "{}", line.as_bytes().len());
 }
 
@@ -98,9 +98,9 @@ fn near_misses_are_not_read() {
         let line = format!("{body}*{:04X}", checksum(body.as_bytes()));
         Reply::parse(line.as_bytes()).is_ok()
     };
-    assert!(reads("HELLO equipoise 2 0.2.0 blank"));
+    assert!(reads("HELLO equipoise 3 0.3.0 blank"));
     for wrong in
-        ["HELLO equipoise 2 0.2\x7f blank", "HELLO equipoise 2", "HELLO equipoise 3 1 blank"]
+        ["HELLO equipoise 3 0.3\x7f blank", "HELLO equipoise 3", "HELLO equipoise 2 1 blank"]
     {
         assert!(!reads(wrong), "{wrong:?}");
     }
@@ -167,8 +167,8 @@ fn the_longest_refusals_still_fit_a_line() {
         &[b"ASSIGN 1 ", &long[..]].concat(),
         &[b"PLAN design=", &long[..]].concat(),
         &[b"PLAN ", &long[..]].concat(),
-        b"PLAN features=1 patients=2 epsilon=4294967295/1000000",
-        b"PLAN features=1 patients=2 epsilon=1 alpha=4294967291/1000000",
+        b"PLAN features=1 patients=2 better=high epsilon=4294967295/1000000",
+        b"PLAN features=1 patients=2 better=high epsilon=1 alpha=4294967291/1000000",
     ] {
         let line = Reply::Refused(wrong(line)).to_line();
         assert!(!line.is_cut(), "{}", String::from_utf8_lossy(line.as_bytes()));

@@ -1,6 +1,6 @@
-//! Words that a newer device adds behind those of version 2, and words that only look like them.
+//! Words that a newer device adds behind those of version 3, and words that only look like them.
 
-use super::v2::replies::replies;
+use super::v3::replies::replies;
 use super::*;
 
 /// Words of a newer device.
@@ -97,9 +97,9 @@ fn known_words_stay_strict() {
         "OK colour=red claim=pure",
         "OK 57 trial=0123456789abcdef claim=pure",
         "ROW 0 colour=red -0.123456 0.250000 -1.000000 0.000001 0",
-        "HELLO equipoise colour=red 2 0.2.0 blank",
-        "HELLO equipoise 2 0.2.0 blank key=none",
-        "HELLO equipoise 2 0.2.0 blank left=100.000000",
+        "HELLO equipoise colour=red 3 0.3.0 blank",
+        "HELLO equipoise 3 0.3.0 blank key=none",
+        "HELLO equipoise 3 0.3.0 blank left=100.000000",
     ] {
         assert!(read(line).is_err(), "{line}");
     }

@@ -99,7 +99,7 @@ fn same_work<const M: usize, const U: usize, const P: usize>(
 }
 
 fn long_plan(design: &str, features: u32) -> String {
-    format!("PLAN design={design} features={features} patients=4000000 epsilon=1")
+    format!("PLAN design={design} features={features} patients=4000000 better=high epsilon=1")
 }
 
 /// 64 features on 64 pages of 2 KB, and few features on pages of 4 KB. In the long version t is one

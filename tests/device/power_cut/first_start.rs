@@ -237,7 +237,7 @@ fn at_desk(flash: StrictFlash<PAGE>) -> Desk<Repeatable, Generator, 64, 4096, PA
 #[test]
 fn cut_erase_of_large_device_ends_whole() {
     let mut desk = at_desk(StrictFlash::new(PAGES, 0xff));
-    desk.provision("PLAN features=64 patients=5000 epsilon=1");
+    desk.provision("PLAN features=64 patients=5000 better=high epsilon=1");
     for patient in 1..=40 {
         assert!(desk.assign(patient, patient).starts_with("ARM "));
     }

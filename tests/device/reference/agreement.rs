@@ -22,7 +22,7 @@ impl RandomTrial {
         let patients = if below(3) == 0 { 300 * features + below(1500) } else { 2 + below(300) };
         let scale = [1, 1, 1, 2, 3, 4, 10, 99, 100, 101, 1000, 65_535][below(12)];
         let text = format!(
-            "design={} features={features} patients={patients} scale={scale} alpha={} epsilon={} beta={} \
+            "design={} features={features} patients={patients} scale={scale} better=high alpha={} epsilon={} beta={} \
              reports={} close=auto",
             ["interim", "interim", "interim", "uniform"][below(4)],
             ["0", "1/10", "1/4", "1/2", "1"][below(5)],

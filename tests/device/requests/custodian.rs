@@ -37,7 +37,7 @@ fn a_proof_allows_one_command() {
     let close = desk.proved("CLOSE");
     assert_eq!(desk.ask(&close), "OK");
     assert_eq!(desk.ask(&close), PROOF_NEEDED);
-    let plan = desk.proved("PLAN features=1 patients=9 epsilon=1");
+    let plan = desk.proved("PLAN features=1 patients=9 better=high epsilon=1");
     assert_eq!(desk.ask(&plan.replace("epsilon=1", "epsilon=2")), "ERR auth wrong proof");
 
     let nonce = desk.challenge();
@@ -81,7 +81,7 @@ fn every_request_voids_the_nonce() {
         );
     }
     // A command that had nothing to do, and one that was refused.
-    for line in ["CLOSE", "PLAN features=1 patients=9 epsilon=1"] {
+    for line in ["CLOSE", "PLAN features=1 patients=9 better=high epsilon=1"] {
         let nonce = desk.challenge();
         let trial = desk.trial();
         assert_ne!(desk.challenge(), nonce);
@@ -122,16 +122,16 @@ fn version_1_custodians_are_refused_clearly() {
          the command"
     );
     assert_eq!(desk.ask("CLOSE"), PROOF_NEEDED);
-    assert!(desk.ask("HELLO").starts_with("HELLO equipoise 2 "));
+    assert!(desk.ask("HELLO").starts_with("HELLO equipoise 3 "));
 }
 
 #[test]
 fn only_custodian_commands_take_a_proof() {
     let mut desk = Desk::running(1, PLAN);
-    for line in ["HELLO", "ASSIGN 1 0", "AUTH", "REPORT"] {
+    for line in ["HELLO", "ASSIGN 1 0", "AUTH", "STATUS"] {
         assert_eq!(
             desk.ask(&unproved(line)),
-            "ERR syntax got=proof allowed KEY PLAN CLOSE ERASE",
+            "ERR syntax got=proof allowed REPORT KEY PLAN CLOSE ERASE",
             "{line}"
         );
     }

@@ -17,13 +17,14 @@ fn a_repeated_assign_gives_the_stored_arm() {
         desk = desk.power_up(patient.into());
         assert_eq!(desk.assign(patient, 1), arm);
     }
-    assert!(desk.ask("STATUS").contains("assigned=8 resolved=0 waiting=8 capacity=8 "));
+    assert!(desk.ask("STATUS").contains("assigned=8 resolved=0 capacity=8 "));
 }
 
 /// A device switched off after every request goes on and on. Requirement D2.
 #[test]
 fn a_power_cut_after_every_request_is_harmless() {
-    let mut desk = Desk::running(1, "PLAN features=3 patients=200 epsilon=1");
+    let mut desk =
+        Desk::running(1, "PLAN features=3 patients=200 better=high results=open epsilon=1");
     for patient in 1..=200 {
         assert!(desk.assign(patient, patient % 3).starts_with("ARM "), "{patient}");
         desk = desk.power_up(patient.into());
@@ -51,7 +52,7 @@ fn an_error_changes_nothing_on_flash() {
         "CLOSE",
         "ERASE",
         "nonsense",
-        "PLAN features=1 patients=9 epsilon=1",
+        "PLAN features=1 patients=9 better=high results=open epsilon=1",
         "HELLO",
         "STATUS",
         "AUTH",
@@ -69,7 +70,9 @@ fn an_error_changes_nothing_on_flash() {
 #[test]
 fn flash_holds_the_trial_after_every_request() {
     for design in ["interim", "uniform", "dp-conse"] {
-        let plan = format!("PLAN design={design} features=4 patients=40 epsilon=8");
+        let plan = format!(
+            "PLAN design={design} features=4 patients=40 better=high results=open epsilon=8"
+        );
         let mut desk = Desk::running(3, &plan);
         let check = |desk: &Desk, line: &str| {
             let copy = desk.flash.0.borrow().clone();
@@ -105,7 +108,7 @@ fn damaged_memory_is_a_fault() {
         assert!(desk.ask("HELLO").contains(" fault"), "{request}");
         let mut desk = desk.power_up(2);
         let status = desk.ask("STATUS");
-        assert!(status.contains(" assigned=1 resolved=0 waiting=1 "), "{request}: {status}");
+        assert!(status.contains(" assigned=1 resolved=0 capacity=8 "), "{request}: {status}");
         assert!(desk.assign(2, 0).starts_with("ARM 2 "), "{request}");
         assert_eq!(desk.ask("OUTCOME 1 1"), "OK 1");
     }

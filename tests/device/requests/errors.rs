@@ -10,7 +10,7 @@ fn checksum_answers_wrong_and_missing_ones() {
     let mut desk = Desk::blank(1);
     assert_eq!(desk.ask_plain("HELLO*0000"), "ERR checksum got=0000 expected=49D6");
     assert_eq!(desk.ask_plain("STATUS"), "ERR blank", "a person may leave it out");
-    assert_eq!(desk.ask("HELLO"), "HELLO equipoise 2 0.2.0 blank key=none left=100.000000");
+    assert_eq!(desk.ask("HELLO"), "HELLO equipoise 3 0.2.0 blank key=none left=100.000000");
     assert_eq!(desk.ask_plain("STATUS"), "ERR checksum got=none expected=2DAA");
 }
 
@@ -84,19 +84,25 @@ fn range_answers_bad_outcomes_and_plans() {
     let mut desk = Desk::blank(1);
     desk.ask(&Request::Key(KEY).to_string());
     for (plan, answer) in [
-        ("PLAN features=0 patients=20 epsilon=1", "ERR range features=0 allowed 1..=64"),
         (
-            "PLAN features=5 patients=20 epsilon=1",
+            "PLAN features=0 patients=20 better=high results=open epsilon=1",
+            "ERR range features=0 allowed 1..=64",
+        ),
+        (
+            "PLAN features=5 patients=20 better=high results=open epsilon=1",
             "ERR range features=5 allowed 1..=4 on this device",
         ),
         (
-            "PLAN design=conse features=1 patients=20 epsilon=1",
+            "PLAN design=conse features=1 patients=20 better=high results=open epsilon=1",
             "ERR range design=conse allowed dp-conse interim uniform on a device",
         ),
     ] {
         assert_eq!(desk.order(plan), answer);
     }
-    assert!(desk.order("PLAN features=4 patients=20 epsilon=1 scale=7").starts_with("OK trial="));
+    assert!(
+        desk.order("PLAN features=4 patients=20 better=high results=open epsilon=1 scale=7")
+            .starts_with("OK trial=")
+    );
     desk.assign(1, 0);
     desk.dialogue(&[
         ("OUTCOME 1 8", "ERR range y=8 allowed 0..=7"),
@@ -120,7 +126,8 @@ fn unknown_answers_for_unassigned_patients() {
 /// `full` answers when too many wait and when everyone is in. Requirement D8.
 #[test]
 fn full_answers_when_no_patient_fits() {
-    let mut desk = Desk::running(1, "PLAN features=3 patients=9 epsilon=1");
+    let mut desk =
+        Desk::running(1, "PLAN features=3 patients=9 better=high results=open epsilon=1");
     for patient in 1..=8 {
         assert!(desk.assign(patient, 0).starts_with("ARM "));
     }
@@ -147,7 +154,7 @@ fn closed_answers_a_patient_after_the_close() {
     assert_eq!(desk.order("CLOSE"), "OK");
     assert!(
         desk.ask("HELLO")
-            .starts_with("HELLO equipoise 2 0.2.0 closed key=set left=99.000000 trial=")
+            .starts_with("HELLO equipoise 3 0.2.0 closed key=set left=99.000000 trial=")
     );
     desk.dialogue(&[
         ("ASSIGN 2 0", "ERR closed"),
@@ -172,7 +179,10 @@ fn blank_answers_whatever_needs_a_trial() {
 #[test]
 fn locked_answers_second_plan_and_wrong_proofs() {
     let mut desk = Desk::running(1, PLAN);
-    assert_eq!(desk.order("PLAN features=1 patients=20 epsilon=1"), "ERR locked trial until=ERASE");
+    assert_eq!(
+        desk.order("PLAN features=1 patients=20 better=high results=open epsilon=1"),
+        "ERR locked trial until=ERASE"
+    );
     for _ in 0..3 {
         desk.challenge();
         assert_eq!(desk.ask(&unproved("CLOSE")), "ERR auth wrong proof");
@@ -219,27 +229,32 @@ fn auth_answers_custodian_commands_without_one() {
 /// Requirement D16.
 #[test]
 fn budget_answers_and_survives_erase() {
-    let mut desk = Desk::running(1, "PLAN features=1 patients=4 epsilon=20");
+    let mut desk =
+        Desk::running(1, "PLAN features=1 patients=4 better=high results=open epsilon=20");
     for spent in [20, 40, 60, 80] {
-        assert!(
-            desk.ask("STATUS")
-                .contains(&format!(" spent={spent}.000000 left={}.000000", 100 - spent))
-        );
+        assert!(desk.ask("HELLO").contains(&format!(" left={}.000000", 100 - spent)));
         assert_eq!(desk.order("ERASE"), "OK");
         desk = desk.power_up(spent);
-        let blank = format!("HELLO equipoise 2 0.2.0 blank key=set left={}.000000", 100 - spent);
+        let blank = format!("HELLO equipoise 3 0.2.0 blank key=set left={}.000000", 100 - spent);
         assert_eq!(desk.ask("HELLO"), blank);
         if spent < 80 {
-            assert!(desk.order("PLAN features=1 patients=4 epsilon=20").starts_with("OK trial="));
+            assert!(
+                desk.order("PLAN features=1 patients=4 better=high results=open epsilon=20")
+                    .starts_with("OK trial=")
+            );
         }
     }
-    assert!(desk.order("PLAN features=1 patients=4 epsilon=59/3").starts_with("OK trial="));
+    assert!(
+        desk.order("PLAN features=1 patients=4 better=high results=open epsilon=59/3")
+            .starts_with("OK trial=")
+    );
     assert_eq!(desk.order("ERASE"), "OK");
     // 100 - 80 - 59/3 = 1/3, rounded down because what was spent is rounded up.
-    let refused = desk.order("PLAN features=1 patients=4 epsilon=1/3");
+    let refused = desk.order("PLAN features=1 patients=4 better=high results=open epsilon=1/3");
     assert_eq!(refused, "ERR budget epsilon=1/3 left=0.333333");
     assert!(
-        desk.order("PLAN features=1 patients=4 epsilon=333333/1000000").starts_with("OK trial=")
+        desk.order("PLAN features=1 patients=4 better=high results=open epsilon=3333/10000")
+            .starts_with("OK trial=")
     );
 }
 
@@ -270,7 +285,7 @@ fn storage_fails(seed: u64, tear: Tear) {
     ] {
         assert_eq!(desk.ask(line), "ERR storage until=power-up", "{line}");
     }
-    assert_eq!(desk.ask("HELLO"), "HELLO equipoise 2 0.2.0 fault");
+    assert_eq!(desk.ask("HELLO"), "HELLO equipoise 3 0.2.0 fault");
     let mut desk = desk.power_up(2);
     assert_eq!(desk.assign(1, 0), arm);
     let next = desk.assign(2, 0);
@@ -286,7 +301,7 @@ fn a_senseless_flash_is_left_as_it_is() {
     let before = flash.0.borrow().bytes();
     let mut desk = Desk::<_>::on(flash, Repeatable::new(1));
     desk.dialogue(&[
-        ("HELLO", "HELLO equipoise 2 0.2.0 fault"),
+        ("HELLO", "HELLO equipoise 3 0.2.0 fault"),
         ("ASSIGN 1 0", "ERR storage until=power-up"),
         (&Request::Key(KEY).to_string(), "ERR storage until=power-up"),
     ]);
@@ -323,9 +338,9 @@ fn a_dead_source_leaves_hello_and_status() {
     let mut dead = Desk::<_>::on(desk.flash.clone(), Dying(Repeatable::new(1), 100));
     assert!(
         dead.ask("HELLO")
-            .starts_with("HELLO equipoise 2 0.2.0 running key=set left=99.000000 trial=")
+            .starts_with("HELLO equipoise 3 0.2.0 running key=set left=99.000000 trial=")
     );
-    let counts = "design=interim n=20 assigned=1 resolved=0 waiting=1 capacity=8 phase=explore looks=0 next-look=10";
+    let counts = "design=interim n=20 better=high results=open assigned=1 resolved=0 capacity=8 phase=explore looks=0 next-look=10";
     assert!(dead.ask("STATUS").contains(counts));
     for line in ["ASSIGN 2 0", "OUTCOME 1 1", "LOST 1", "REPORT", "AUTH", "CLOSE", "ERASE"] {
         assert_eq!(dead.ask(line), "ERR entropy health test failed", "{line}");

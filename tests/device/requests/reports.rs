@@ -14,8 +14,7 @@ pub fn finished(desk: &mut Desk) -> Vec<String> {
         );
     }
     assert!(
-        desk.ask("STATUS")
-            .contains("resolved=20 waiting=0 capacity=8 phase=measure looks=1 next-look=close")
+        desk.ask("STATUS").contains("resolved=20 capacity=8 phase=measure looks=1 next-look=close")
     );
     assert_eq!(desk.order("CLOSE"), "OK");
     desk.ask("REPORT").lines().map(str::to_string).collect()
@@ -28,7 +27,10 @@ fn the_closing_look_needs_the_custodian() {
     for (close, phase) in
         [("", "measure"), (" close=custodian", "measure"), (" close=auto", "closed")]
     {
-        let mut desk = Desk::running(1, &format!("PLAN features=1 patients=4 epsilon=1{close}"));
+        let mut desk = Desk::running(
+            1,
+            &format!("PLAN features=1 patients=4 better=high results=open epsilon=1{close}"),
+        );
         for patient in 1..=4 {
             desk.assign(patient, 0);
             desk.ask(&format!("LOST {patient}"));
@@ -39,10 +41,7 @@ fn the_closing_look_needs_the_custodian() {
             desk.run_until_idle();
         }
         let status = desk.ask("STATUS");
-        assert!(
-            status.contains(&format!(" resolved=4 waiting=0 capacity=8 phase={phase} ")),
-            "{status}"
-        );
+        assert!(status.contains(&format!(" resolved=4 capacity=8 phase={phase} ")), "{status}");
         assert_eq!(desk.order("CLOSE"), "OK");
         assert!(desk.ask("STATUS").contains("phase=closed"));
     }
@@ -51,7 +50,8 @@ fn the_closing_look_needs_the_custodian() {
 /// The interval is the estimate plus and minus 1.96 standard errors, up to rounding.
 #[test]
 fn a_row_has_its_standard_error() {
-    let mut desk = Desk::running(1, "PLAN features=1 patients=400 epsilon=20");
+    let mut desk =
+        Desk::running(1, "PLAN features=1 patients=400 better=high results=open epsilon=20");
     for patient in 1..=400 {
         desk.assign(patient, 0);
         desk.ask(&format!("OUTCOME {patient} {}", patient / 3 % 2));
@@ -108,7 +108,7 @@ fn a_report_cannot_be_forged() {
     changed[0] = changed[0].replacen("ROW 0", "ROW 1", 1);
     assert!(!verifies(&changed, PLAN));
     assert!(!verifies(&report[1..], PLAN));
-    assert!(!verifies(&report, "PLAN features=3 patients=20 epsilon=2"));
+    assert!(!verifies(&report, "PLAN features=3 patients=20 better=high results=open epsilon=2"));
     let counts = report[3].replace("resolved=20", "resolved=19");
     assert!(counts != report[3] && !verifies(&[&report[..3], &[counts]].concat(), PLAN));
     desk.order("ERASE");
@@ -152,12 +152,13 @@ fn a_trial_closed_early_has_an_end() {
 fn dp_conse_claims_unproven() {
     let mut desk = Desk::blank(1);
     desk.ask(&Request::Key(KEY).to_string());
-    let planned = desk.order("PLAN design=dp-conse features=3 patients=20 epsilon=1");
+    let planned = desk
+        .order("PLAN design=dp-conse features=3 patients=20 better=high results=open epsilon=1");
     assert!(planned.starts_with("OK trial=") && planned.ends_with(" claim=unproven"), "{planned}");
     for patient in 1..=8 {
         assert!(desk.assign(patient, patient % 3).starts_with("ARM "));
     }
-    let counts = " design=dp-conse n=20 assigned=8 resolved=0 waiting=8 capacity=8 phase=explore looks=0 \
-                  next-look=none spent=1.000000 left=99.000000";
+    let counts = " design=dp-conse n=20 better=high results=open assigned=8 resolved=0 capacity=8 phase=explore \
+                  looks=0 next-look=none";
     assert!(desk.ask("STATUS").contains(counts));
 }

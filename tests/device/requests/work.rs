@@ -22,7 +22,8 @@ fn lines(patients: u32) -> impl Iterator<Item = String> {
 /// Replies do not depend on how long the line was idle, and are those of the main loop.
 #[test]
 fn idle_time_changes_no_reply() {
-    const PLAN: &str = "PLAN features=3 patients=60 epsilon=1 reports=2 close=auto";
+    const PLAN: &str =
+        "PLAN features=3 patients=60 better=high results=open epsilon=1 reports=2 close=auto";
     let transcript = |draws: fn(usize) -> usize| -> Vec<u8> {
         let mut desk = Desk::running(9, PLAN);
         let answer = |(number, line): (usize, String)| {
@@ -70,7 +71,8 @@ fn stepped(seed: u64, plan: &str) -> InMemory<Flash, Repeatable, 4, 8> {
 /// flash, and leaves a look that is due to the next line.
 #[test]
 fn pauses_work_ahead_without_flash() {
-    let mut board = stepped(1, "PLAN features=3 patients=4 epsilon=1 kits=20");
+    let mut board =
+        stepped(1, "PLAN features=3 patients=4 better=high results=open epsilon=1 kits=20");
     let mut operations = 0;
     let mut ask = |line: &str| {
         let mut sent = Vec::new();
@@ -142,7 +144,8 @@ fn samples_per_patient_and_look() {
 #[test]
 fn outcome_and_loss_cost_the_same_work() {
     let work = |request: fn(u32) -> String| {
-        let mut desk = Desk::running(1, "PLAN features=3 patients=200 epsilon=1");
+        let mut desk =
+            Desk::running(1, "PLAN features=3 patients=200 better=high results=open epsilon=1");
         let mut operations = Vec::new();
         for patient in 1..=200 {
             desk.assign(patient, patient % 3);

@@ -177,8 +177,8 @@ fn no_request_sequence_panics() {
     let horizons = ["patients=2", "patients=3", "patients=40", "patients=10000000"];
     let scales = ["scale=1", "scale=65535"];
     let rest = [
-        "alpha=0 epsilon=1/1000 beta=1/1000000",
-        "alpha=1 epsilon=20 beta=999999/1000000",
+        "alpha=0 epsilon=1/1000 beta=1/10000",
+        "alpha=1 epsilon=20 beta=9999/10000",
         "alpha=1/3 epsilon=1 beta=1/2 reports=8",
     ];
     for design in DesignName::ALL {

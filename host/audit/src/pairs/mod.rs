@@ -153,7 +153,7 @@ impl Pair {
         let (reports, beta) = (below(4), ["1/20", "9/10"][below(2) as usize]);
         let text = format!(
             "design={design} features={features} patients={patients} epsilon={epsilon} \
-             scale={scale} reports={reports} beta={beta} alpha={}/4",
+             better=high results=open scale={scale} reports={reports} beta={beta} alpha={}/4",
             below(4)
         );
         let plan = Plan::parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));

@@ -24,7 +24,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 fn plan(text: &str) -> Plan {
-    Plan::parse(text).unwrap()
+    Plan::parse(&format!("{text} better=high results=open")).unwrap()
 }
 
 // ---- the designs, exactly ----

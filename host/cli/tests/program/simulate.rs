@@ -242,7 +242,7 @@ fn plan_finds_the_least_epsilon() {
     let trial = equipoise_ward::records::trial_file::TrialFile::read(&out).unwrap();
     assert_eq!((trial.title.as_str(), trial.plan.patients()), ("A \"quoted\" trial", 2000));
     let better = |epsilon: &str, alpha: &str| {
-        let plan = format!("features=2 patients=2000 epsilon={epsilon} alpha={alpha}");
+        let plan = format!("features=2 patients=2000 better=high epsilon={epsilon} alpha={alpha}");
         let instance = Instance::same(2, 0.3, 0.7);
         1.0 - run(&Scenario::new(Plan::parse(&plan).unwrap(), instance, 400, 1))
             .unwrap()

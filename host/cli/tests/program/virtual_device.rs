@@ -228,7 +228,7 @@ fn kills_lose_no_answer() {
         let board = DeviceProcess::start(&flash, &line);
         let mut line = connect(&board);
         assert_eq!(ask(&mut line, &Request::Key(KEY).to_string()).unwrap(), "OK");
-        let plan = "PLAN features=4 patients=100000 epsilon=1";
+        let plan = "PLAN features=4 patients=100000 better=high epsilon=1";
         let planned = order(KEY, plan, |request| ask(&mut line, request).unwrap());
         assert!(planned.starts_with("OK trial="), "{planned}");
     }
@@ -300,7 +300,7 @@ fn a_pseudo_terminal_serves_in_turn() {
         let hello = ask(&mut BufReader::new(terminal), "HELLO");
         assert_eq!(
             hello.as_deref(),
-            Some("HELLO equipoise 2 0.2.0 blank key=none left=100.000000 restart=power")
+            Some("HELLO equipoise 3 0.2.0 blank key=none left=100.000000 restart=power")
         );
     }
     assert_eq!(board.tell(Signal::TERM), Some(0));
@@ -345,6 +345,6 @@ fn standard_input_and_output_carry_the_line() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(
         text,
-        "HELLO equipoise 2 0.2.0 blank key=none left=100.000000 restart=power*14AD\nERR blank*D9D5\n"
+        "HELLO equipoise 3 0.2.0 blank key=none left=100.000000 restart=power*6FED\nERR blank*D9D5\n"
     );
 }

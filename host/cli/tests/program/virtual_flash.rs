@@ -236,8 +236,9 @@ fn a_plan_too_large_for_the_flash_is_refused() {
         let board = DeviceProcess::start(place.path(), &["--pages", &pages.to_string()]);
         let mut line = board.connect();
         assert_eq!(ask(&mut line, &Request::Key(KEY).to_string()), "OK");
-        let planned =
-            order(KEY, "PLAN features=4 patients=100 epsilon=1", |request| ask(&mut line, request));
+        let planned = order(KEY, "PLAN features=4 patients=100 better=high epsilon=1", |request| {
+            ask(&mut line, request)
+        });
         if pages < NEEDED {
             let refusal = format!("ERR range flash pages={pages} allowed {NEEDED} or more");
             assert!(planned.starts_with(&refusal), "{planned}");
@@ -322,8 +323,9 @@ fn guessing_tags_takes_20_ms_each() {
     let board = DeviceProcess::start(place.path(), &[]);
     let mut line = board.connect();
     assert_eq!(ask(&mut line, &Request::Key(KEY).to_string()), "OK");
-    let planned =
-        order(KEY, "PLAN features=1 patients=100 epsilon=1", |request| ask(&mut line, request));
+    let planned = order(KEY, "PLAN features=1 patients=100 better=high epsilon=1", |request| {
+        ask(&mut line, request)
+    });
     assert!(planned.starts_with("OK trial="), "{planned}");
     assert!(ask(&mut line, "ASSIGN 1 0 00000001").starts_with("ARM 1 "));
     let begin = Instant::now();

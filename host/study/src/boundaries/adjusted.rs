@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn looks_of_a_plan() {
-        let plan = Plan::parse("features=4 patients=4000 epsilon=1 reports=3").unwrap();
+        let plan = Plan::parse("features=4 patients=4000 better=high epsilon=1 reports=3").unwrap();
         let early = schedule::looks(&plan).filter(|at| *at <= 2000).count();
         let two = Looks::new(&plan, early as u32 + 2, None);
         assert_eq!((two.fractions, two.planned), (vec![0.625, 0.75], 4));

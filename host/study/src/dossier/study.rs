@@ -150,7 +150,7 @@ mod tests {
     /// The grid of a plan with a boundary has it too, so that the page shows one kind of power.
     #[test]
     fn grid_has_the_plan_s_boundary() {
-        let plan = Plan::parse("features=2 patients=200 epsilon=1 reports=2").unwrap();
+        let plan = Plan::parse("features=2 patients=200 better=high epsilon=1 reports=2").unwrap();
         let mut base = Scenario::new(plan, Instance::same(2, 0.4, 0.6), 1, 1);
         base.boundary = Some(Kind::Pocock);
         let given = Given { patients: Some(200), effect: Some(0.2), epsilon: None, alpha: None };
@@ -178,7 +178,7 @@ mod tests {
     /// plan has late outcomes, drift and uneven arrivals itself.
     #[test]
     fn scenarios_differ_from_the_plan() {
-        let plan = Plan::parse("features=2 patients=2000 epsilon=1").unwrap();
+        let plan = Plan::parse("features=2 patients=2000 better=high epsilon=1").unwrap();
         let mut base = Scenario::new(plan, Instance::same(2, 0.4, 0.6), 1, 1);
         base.world.delay = crate::simulate::Delay::fixed(180);
         base.world.arrivals = Arrivals::Zipf(1.0);

@@ -11,7 +11,7 @@ const NOTHING: Wish =
     Wish { power: None, width: None, better: None, regret: None, target: Target::Feature };
 
 fn question(plan: &str, given: Given, wish: Wish) -> Question<'static> {
-    let plan = Plan::parse(plan).unwrap();
+    let plan = Plan::parse(&format!("{plan} better=high")).unwrap();
     let base = Scenario::new(plan, Instance::same(plan.features(), 0.25, 0.75), 1, 1);
     Question {
         base,

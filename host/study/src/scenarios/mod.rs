@@ -242,7 +242,9 @@ fn scenario(
         number(key, of(key).ok_or_else(|| refused(format!("[world] {key} is missing")))?)
     };
     let plan = PLAN_KEYS.iter().filter_map(|key| of(key).map(|value| (*key, value)));
-    let plan = Plan::from_pairs([("design", chooser.design.name())].into_iter().chain(plan))?;
+    // A simulated world's better outcomes are its larger ones.
+    let fixed = [("design", chooser.design.name()), ("better", "high")];
+    let plan = Plan::from_pairs(fixed.into_iter().chain(plan))?;
     let [baseline, planned] = RATES.map(rate);
     let (baseline, planned) = (baseline?, planned?);
     let mut world = World::plain(effect.instance(plan.features(), baseline, planned));

@@ -234,7 +234,7 @@ mod tests {
     /// without is as it was before there were boundaries.
     #[test]
     fn parts_of_another_boundary_are_refused() {
-        let plan = Plan::parse("features=1 patients=40 epsilon=1 reports=1").unwrap();
+        let plan = Plan::parse("features=1 patients=40 better=high epsilon=1 reports=1").unwrap();
         let part = |runs: Range<u32>, boundary| {
             let instance = Instance::same(1, 0.3, 0.6);
             let scenario = Scenario { boundary, ..Scenario::new(plan, instance, 4, 1) };
@@ -254,7 +254,7 @@ mod tests {
     /// they were written to files and read back.
     #[test]
     fn parts_of_another_world_are_refused() {
-        let plan = Plan::parse("features=2 patients=40 epsilon=1 scale=10").unwrap();
+        let plan = Plan::parse("features=2 patients=40 better=high epsilon=1 scale=10").unwrap();
         let part = |runs: Range<u32>, change: &dyn Fn(&mut World)| {
             let mut scenario = Scenario::new(plan, Instance::same(2, 0.3, 0.6), 4, 1);
             change(&mut scenario.world);

@@ -19,6 +19,7 @@ use super::Scenario;
 use super::digits;
 use super::instance::Instance;
 use equipoise::estimate::{Estimate, Z95};
+use equipoise::plan::Better;
 use equipoise::terms::Arm;
 
 /// One unit of regret.
@@ -195,6 +196,9 @@ pub struct Sums {
     /// Whether futility is counted: there is a boundary and a planned effect.
     #[serde(skip)]
     pub(super) has_futility: bool,
+    /// Whether smaller outcomes are the better ones.
+    #[serde(skip)]
+    is_low_better: bool,
     /// Runs.
     pub runs: u64,
     /// Per feature.
@@ -249,6 +253,7 @@ impl Sums {
             effects,
             patients,
             has_futility: false,
+            is_low_better: false,
             runs: 0,
             features,
             overall: FeatureSums::default(),
@@ -264,7 +269,8 @@ impl Sums {
     pub fn of(scenario: &Scenario) -> Self {
         let has_futility = scenario.futility().is_some();
         let sums = Self::new(&scenario.world.instance, scenario.plan.patients());
-        Self { has_futility, ..sums }
+        let is_low_better = scenario.plan.better() == Better::Low;
+        Self { has_futility, is_low_better, ..sums }
     }
 
     /// Gives sums that were read from a file what they were made with.
@@ -280,7 +286,7 @@ impl Sums {
         for (j, ((sums, feature), effect)) in
             self.features.iter_mut().zip(&run.features).zip(&self.effects).enumerate()
         {
-            let better = Arm::from_bit(*effect > 0.0);
+            let better = Arm::from_bit((*effect > 0.0) != self.is_low_better);
             let has_gap = *effect != 0.0;
             sums.patients += feature.patients.map(u64::from).iter().sum::<u64>();
             if has_gap {

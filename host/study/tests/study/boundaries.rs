@@ -61,8 +61,9 @@ fn statistics(plan: &Plan, run: u64) -> Vec<Vec<f64>> {
 fn any_look_error_is_the_level() {
     for design in ["uniform", "interim"] {
         for reports in [2, 4, 8] {
-            let plan =
-                format!("design={design} features=4 patients=4000 epsilon=1 reports={reports}");
+            let plan = format!(
+                "design={design} features=4 patients=4000 better=high epsilon=1 reports={reports}"
+            );
             let plan = Plan::parse(&plan).unwrap();
             let runs: Vec<_> =
                 (0..3000).into_par_iter().map(|run| statistics(&plan, run)).collect();

@@ -72,7 +72,8 @@ fn table_of_products() {
 #[test]
 fn table_of_regrets() {
     let words = |epsilon: &str| {
-        equipoise::plan::Plan::parse(&format!("features=10 patients=20000 {epsilon}")).unwrap()
+        equipoise::plan::Plan::parse(&format!("features=10 patients=20000 better=high {epsilon}"))
+            .unwrap()
     };
     let setting = |words: &str| Setting::new(&format!("{PLAN} {words}"), RATES);
     for (name, setting, expected) in [
@@ -102,7 +103,7 @@ fn goals_for_the_product() {
         ("features=4 patients=1000 epsilon=1", 0, 12_000, 0.171),
         (PLAN, 500, 600, 0.121),
     ] {
-        let plan = Plan::parse(plan).unwrap();
+        let plan = Plan::parse(&format!("{plan} better=high")).unwrap();
         let instance = Instance::same(plan.features(), RATES[0], RATES[1]);
         let mut scenario = Scenario::new(plan, instance, runs, 1);
         scenario.world.delay = Delay::fixed(delay);

@@ -44,7 +44,7 @@ fn closed_form(wanted: f64, features: f64, epsilon: f64, rates: [f64; 2]) -> f64
 }
 
 fn question(plan: &str, baseline: f64, wanted: f64) -> Question<'static> {
-    let plan = Plan::parse(plan).unwrap();
+    let plan = Plan::parse(&format!("{plan} better=high")).unwrap();
     let base = Scenario::new(plan, Instance::same(plan.features(), baseline, baseline), 1, 1);
     let given = Given {
         patients: None,
@@ -87,8 +87,9 @@ fn uniform_agrees_with_closed_forms() {
         (1000, 2, "1", [0.80, 0.70]),
         (2400, 3, "1/2", [0.10, 0.18]),
     ] {
-        let text =
-            format!("design=uniform features={features} patients={patients} epsilon={epsilon}");
+        let text = format!(
+            "design=uniform features={features} patients={patients} better=high epsilon={epsilon}"
+        );
         let plan = Plan::parse(&text).unwrap();
         let variance =
             |rates| variance(patients.into(), features.into(), plan.epsilon().to_f64(), rates);

@@ -9,7 +9,7 @@ use equipoise_study::simulate::{
 };
 
 fn scenario(plan: &str, runs: u32) -> Scenario {
-    let plan = Plan::parse(plan).unwrap();
+    let plan = Plan::parse(&format!("{plan} better=high")).unwrap();
     Scenario::new(plan, Instance::same(plan.features(), 0.35, 0.65), runs, 1)
 }
 

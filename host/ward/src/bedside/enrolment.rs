@@ -250,12 +250,13 @@ impl Bedside {
 /// Why the device cannot take another patient now.
 #[must_use]
 pub fn no_room(status: &Status) -> Option<String> {
-    let Status { phase, assigned, patients, waiting, capacity, .. } = status;
+    let Status { phase, assigned, patients, capacity, .. } = status;
+    let waiting = status.waiting();
     if *phase == Phase::Closed {
         Some("the trial is closed".to_owned())
     } else if assigned >= patients {
         Some(format!("all {patients} patients of the plan are enrolled"))
-    } else if waiting >= capacity {
+    } else if waiting >= *capacity {
         Some(format!(
             "{waiting} patients wait for their outcome, and the device has room for {capacity}: record an outcome or a \
              loss first"

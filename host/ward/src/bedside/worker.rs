@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::bedside::Bedside;
 use crate::bedside::orders::{Given, News, Order, Record, Ticket, Told};
 use crate::bedside::seats::{Author, Seats};
-use crate::bedside::{Bedside, failure};
 use crate::failure::Failure;
+use crate::line::custodian;
 use crate::own_file::write_private;
 use crate::records::alike::alike;
 use crate::records::register::{Patient, Wanted};
@@ -326,7 +327,7 @@ fn save(bedside: &Bedside) -> Result<String, Failure> {
 }
 
 fn report(bedside: &mut Bedside) -> Result<News, Failure> {
-    let report = bedside.client().report().map_err(failure)?;
+    let report = custodian::report(bedside.client(), None)?;
     let status = bedside.status()?;
     if report.trial != status.name.id {
         return Err(Failure::Refused(format!(

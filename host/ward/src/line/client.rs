@@ -269,32 +269,10 @@ impl Client {
         Err(LinkError::Silent(self.port().unwrap_or_default().to_owned()).into())
     }
 
-    /// The whole report; asked again if a row got lost.
-    ///
-    /// # Errors
-    /// The device refused, or none answered.
-    pub fn report(&mut self) -> Result<Report, AskError> {
-        for _ in 0..TRIES {
-            let mut rows = Vec::new();
-            let report = self.ask(&Request::Report, |reply| match reply {
-                Reply::Row(row) => {
-                    rows.push(*row);
-                    None
-                }
-                Reply::End { rows: count, assigned, resolved, trial, mac } => {
-                    let (assigned, resolved, trial, mac) = (*assigned, *resolved, *trial, *mac);
-                    Some((*count, Report { rows: Vec::new(), assigned, resolved, trial, mac }))
-                }
-                _ => None,
-            });
-            let (count, report) = report?;
-            if rows.len() == usize::from(count) {
-                return Ok(Report { rows, ..report });
-            }
-            if let Some(open) = &mut self.open {
-                open.stale = true;
-            }
+    /// Distrusts what may still come: the next request waits for the answer to a `HELLO`.
+    pub(super) fn distrust(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.stale = true;
         }
-        Err(LinkError::Silent(self.port().unwrap_or_default().to_owned()).into())
     }
 }

@@ -1,4 +1,5 @@
-//! Custodian commands: give a device its key and plan, close the trial, wipe the device.
+//! Custodian commands: give a device its key and plan, close the trial, wipe the device; and the
+//! report, which takes a proof in most trials.
 //!
 //! **Proof.** Each command carries a proof of the key, made for a fresh nonce, for the trial that
 //! the device named in its `HELLO`, and for the very words of the command.
@@ -13,11 +14,11 @@
 
 use crate::bedside::failure;
 use crate::failure::Failure;
-use crate::line::client::{AskError, Client};
+use crate::line::client::{AskError, Client, Report};
 use crate::records::keys::KeyFile;
-use equipoise::plan::Plan;
-
-use equipoise::wire::{Claim, FileDigest, Reply, Request, State, TrialId, Word};
+use equipoise::plan::{Plan, Results};
+use equipoise::terms::Phase;
+use equipoise::wire::{Claim, FileDigest, Reply, Request, Row, State, TrialId, Word};
 
 /// How often an exchange is begun before the device counts as unreachable.
 const TRIES: u32 = 4;
@@ -83,6 +84,52 @@ pub fn close(client: &mut Client, key: &KeyFile) -> Result<(), Failure> {
 /// No device, another key, or refused.
 pub fn erase(client: &mut Client, key: &KeyFile) -> Result<(), Failure> {
     command(client, key, &Request::Erase, done)
+}
+
+/// The whole report; asked again if a row got lost.
+///
+/// # Errors
+/// No device, no report yet, another key, or none where the plan's results take one.
+pub fn report(client: &mut Client, key: Option<&KeyFile>) -> Result<Report, Failure> {
+    let status = client.status().map_err(failure)?;
+    let proved = status.results.takes_proof(status.phase == Phase::Closed);
+    if proved && key.is_none() {
+        let when = match status.results {
+            Results::Close => " until the trial is closed",
+            Results::Custodian | Results::Open => "",
+        };
+        return Err(Failure::Refused(format!(
+            "the plan says results={}: effects are for holders of the key{when}, name it with --key-file",
+            status.results.name()
+        )));
+    }
+    for _ in 0..TRIES {
+        let mut rows: Vec<Row> = Vec::new();
+        let take = |reply: &Reply<'_>| match reply {
+            Reply::Row(row) => {
+                // A repeat begins with the first row again.
+                if rows.last().is_some_and(|last| last.feature >= row.feature) {
+                    rows.clear();
+                }
+                rows.push(*row);
+                None
+            }
+            Reply::End { rows: count, assigned, resolved, trial, mac } => {
+                let (assigned, resolved, trial, mac) = (*assigned, *resolved, *trial, *mac);
+                Some((*count, Report { rows: Vec::new(), assigned, resolved, trial, mac }))
+            }
+            _ => None,
+        };
+        let (count, report) = match key.filter(|_| proved) {
+            Some(key) => command(client, key, &Request::Report, take)?,
+            None => client.ask(&Request::Report, take).map_err(failure)?,
+        };
+        if rows.len() == usize::from(count) {
+            return Ok(Report { rows, ..report });
+        }
+        client.distrust();
+    }
+    Err(Failure::Refused("rows of the report were lost on the line, four times".to_owned()))
 }
 
 /// Sends a custodian command with its proof.

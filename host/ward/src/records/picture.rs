@@ -2,6 +2,7 @@
 
 use crate::records::report::{Effects, Estimate, SAYS_NOTHING};
 use crate::records::text::escaped;
+use equipoise::plan::Better;
 use equipoise_study::chart::forest::{Forest, Interval, Line, Scale};
 
 /// Columns of the picture in a terminal; odd, so that it has a middle.
@@ -27,6 +28,17 @@ pub fn blocks(rows: &[&Estimate]) -> (String, Vec<String>) {
     (scale.ends(COLUMNS), lines.collect())
 }
 
+impl Effects {
+    /// Of the arms 0 and 1, the one that an effect below zero favours, and the one above.
+    #[must_use]
+    pub const fn favoured<T: Copy>(&self, [zero, one]: [T; 2]) -> [T; 2] {
+        match self.better {
+            Better::High => [zero, one],
+            Better::Low => [one, zero],
+        }
+    }
+}
+
 /// The picture as a file of its own, readable without colour.
 #[must_use]
 pub fn svg(title: &str, effects: &Effects, arms: Option<&[String; 2]>) -> String {
@@ -36,7 +48,7 @@ pub fn svg(title: &str, effects: &Effects, arms: Option<&[String; 2]>) -> String
         title: escaped(title),
         subtitle: format!("{what}; trial {}", effects.trial),
         lines: effects.all().map(|row| Line::Interval(interval(row))).collect(),
-        arms: [zero, one].map(escaped),
+        arms: effects.favoured([zero, one]).map(escaped),
         decimals: 2,
     };
     forest.svg()

@@ -37,7 +37,7 @@ impl Words {
         let due = self.due.map_or_else(String::new, |due| format!("due = \"{due}\"\n"));
         let text = format!(
             "version = {VERSION}\ntitle = {}\narms = [{}]\nfeatures = [{}]\n\n[plan]\ndesign = \"{}\"\n{}{}\n\
-             [outcome]\nquestion = {}\n{labels}{due}",
+             [outcome]\nquestion = {}\n{labels}better = \"{}\"\n{due}",
             quoted(&self.title),
             list(&self.arms),
             list(features),
@@ -45,6 +45,7 @@ impl Words {
             keys(plan),
             self.more,
             quoted(&self.question),
+            plan.better().name(),
         );
         TrialFile::parse(name, &text).map(|_| text)
     }
@@ -58,7 +59,7 @@ mod tests {
     #[test]
     fn a_written_plan_is_read_again() {
         let plan = Plan::parse(
-            "design=interim features=2 patients=300 scale=3 alpha=1/3 epsilon=1/2 beta=1/7 reports=2",
+            "design=interim features=2 patients=300 scale=3 better=low alpha=1/3 epsilon=1/2 beta=1/7 reports=2",
         )
         .unwrap();
         let words = Words {

@@ -34,7 +34,7 @@ use crate::records::picture;
 use crate::records::text;
 use crate::records::trial_file::TrialFile;
 use equipoise::estimate::Z95;
-use equipoise::plan::{DesignName, Plan};
+use equipoise::plan::{Better, DesignName, Plan};
 use equipoise::terms::Phase;
 use equipoise::wire::{Hex, Micro, Status, TrialId};
 use equipoise_study::boundaries::adjusted::{
@@ -109,6 +109,8 @@ pub struct Effects {
     pub file: String,
     /// The plan, if there is a trial file.
     pub plan: Option<Plan>,
+    /// Which outcomes are the better ones.
+    pub better: Better,
     /// Looks that a report was due at, if the trial file has a boundary.
     pub looks: Option<(Boundary, Looks)>,
     /// Intervals adjusted for several reports or features, if something asks for it.
@@ -161,6 +163,7 @@ impl Effects {
             why,
             file: Hex(&status.name.file.0).to_string(),
             plan: trial.map(|trial| trial.plan),
+            better: status.better,
             looks,
             adjusted: None,
         };
@@ -332,9 +335,10 @@ pub fn table(effects: &Effects, trial: Option<&TrialFile>) -> String {
         let _ = writeln!(text, "\noverall: {OVERALL}.");
     }
     let Effects { trial: id, enrolled, why, .. } = effects;
+    let [below, above] = effects.favoured([zero, one]);
     let _ = writeln!(
         text,
-        "\nlow and high: 95 % confidence interval. Above zero favours {one}, below zero {zero}.\n\
+        "\nlow and high: 95 % confidence interval. Above zero favours {above}, below zero {below}.\n\
          Patients enrolled: {enrolled}. Outcomes counted: {} (noisy). They differ because\n{why}.\nTrial {id}.",
         effects.outcomes()
     );

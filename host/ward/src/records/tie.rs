@@ -23,6 +23,11 @@ pub fn same_file(trial: &TrialFile, status: &Status) -> Result<(), Failure> {
         differences
             .push(format!("patients: {} on the device, {patients} in the file", status.patients));
     }
+    let results = trial.plan.results();
+    if status.results != results {
+        let (theirs, ours) = (status.results.name(), results.name());
+        differences.push(format!("results: {theirs} on the device, {ours} in the file"));
+    }
     if theirs == FileDigest::NONE {
         differences.push("the device's trial was begun without a trial file".to_owned());
     } else if theirs != ours {

@@ -86,7 +86,7 @@ impl Device {
     fn answer(&mut self, request: &Request) -> Reply<'static> {
         match request {
             Request::Hello => {
-                match Reply::parse(b"HELLO equipoise 2 0 running key=set left=99.000000*0E62") {
+                match Reply::parse(b"HELLO equipoise 3 0 running key=set left=99.000000*9247") {
                     Ok(Reply::Hello(hello)) => {
                         Reply::Hello(Hello { trial: Some(name(self.id)), ..hello })
                     }
@@ -97,7 +97,6 @@ impl Device {
                 name: name(self.id),
                 assigned: self.assigned(),
                 resolved: self.resolved(),
-                waiting: self.assigned() - self.resolved(),
                 capacity: if self.no_room { self.assigned() - self.resolved() } else { 128 },
                 phase: if self.closed { Phase::Closed } else { Phase::Explore },
                 looks: 0,

@@ -89,7 +89,7 @@ impl Link for Line {
 }
 
 fn plan() -> Plan {
-    Plan::parse("features=2 patients=40 epsilon=1").unwrap()
+    Plan::parse("features=2 patients=40 better=high epsilon=1").unwrap()
 }
 
 fn key() -> KeyFile {
@@ -190,5 +190,5 @@ fn another_protocol_version_is_named() {
     };
     assert_eq!(error, LinkError::Protocol("the bench".to_owned(), 1));
     let text = error.to_string();
-    assert!(text.contains("protocol 1, this program speaks protocol 2"), "{text}");
+    assert!(text.contains("protocol 1, this program speaks protocol 3"), "{text}");
 }

@@ -60,7 +60,7 @@ fn trial_on_a_newer_device() {
         .with_patience(Duration::from_millis(200));
     let folder = tempfile::tempdir().unwrap();
     let key = KeyFile::generate(&folder.path().join("key")).unwrap();
-    let plan = Plan::parse("features=1 patients=6 epsilon=1").unwrap();
+    let plan = Plan::parse("features=1 patients=6 better=high epsilon=1").unwrap();
     let file = FileDigest([7; 8]);
     let begun = custodian::provision(&mut client, &plan, file, &key).unwrap();
     for patient in 1..=6 {
@@ -71,7 +71,9 @@ fn trial_on_a_newer_device() {
         client.ask(&Request::Outcome { patient, y: 1 }, recorded).unwrap();
     }
     custodian::close(&mut client, &key).unwrap();
-    let report = client.report().unwrap();
+    let refused = custodian::report(&mut client, None).unwrap_err().to_string();
+    assert!(refused.contains("results=custodian"), "{refused}");
+    let report = custodian::report(&mut client, Some(&key)).unwrap();
     assert_eq!((report.rows.len(), report.trial), (1, begun.trial));
     assert!(key.signed(&plan, file, &report));
 }

@@ -27,8 +27,8 @@ fn now() -> Timestamp {
 
 /// Read from a line, so that it also has fields that are not named here.
 pub fn status() -> Status {
-    let line = b"STATUS trial=0101010101010101 file=0000000000000000 design=interim n=4000 assigned=1234 resolved=1232 \
-        waiting=2 capacity=128 phase=explore looks=4 next-look=2000 spent=1.000000 left=99.000000*1750";
+    let line = b"STATUS trial=0101010101010101 file=0000000000000000 design=interim n=4000 better=high \
+        results=open assigned=1234 resolved=1232 capacity=128 phase=explore looks=4 next-look=2000*5C54";
     match Reply::parse(line) {
         Ok(Reply::Status(status)) => status,
         other => panic!("{other:?}"),

@@ -153,7 +153,7 @@ fn example_enrols_and_records() {
 /// page after a reload with the same kit.
 #[test]
 fn example_gives_kits() {
-    let mut bench = Bench::new("PLAN features=3 patients=20 epsilon=1 kits=30");
+    let mut bench = Bench::new("PLAN features=3 patients=20 better=high epsilon=1 kits=30");
     bench.click("Connect");
     bench.shows(&["running"]);
     let first = bench.enrol(1, 0);

@@ -62,13 +62,13 @@ fn status_tells_everything_public() {
     assert_eq!(status["trial"].as_str().unwrap().len(), 16);
     assert_eq!((status["waiting"].as_u64(), status["resolved"].as_u64()), (Some(1), Some(0)));
     assert!(status["capacity"].as_u64().unwrap() >= 128);
-    assert_eq!(status["epsilon_spent"], "1.000000");
+    assert_eq!(status["epsilon_left"], "99.000000");
     let text = ward.good(&["status"]);
     for part in [
         "trial  ",
         "digest",
         "1 waiting, room for",
-        "1.000000 spent in the device's lifetime",
+        "99.000000 left in the device's lifetime",
         "left",
     ] {
         assert!(text.contains(part), "{part}: {text}");

@@ -52,7 +52,7 @@ fn blocks_change_no_run() {
         ("design=uniform features=5 patients=900 epsilon=1 reports=2", "1..800", [0.0; 2], 0.0),
         ("features=2 patients=900 epsilon=1 scale=2", "0", [0.2; 2], 0.0),
     ] {
-        let plan = Plan::parse(plan).unwrap();
+        let plan = Plan::parse(&format!("{plan} better=high")).unwrap();
         let instance = Instance { drift, ..Instance::same(plan.features(), 0.3, 0.7) };
         let mut scenario = Scenario::new(plan, instance, 1, 3);
         scenario.world.arrivals = Arrivals::Zipf(1.0);
@@ -75,7 +75,8 @@ fn blocks_change_no_run() {
 #[test]
 fn runs_keep_the_planned_reports() {
     for design in ["interim", "uniform"] {
-        let text = format!("design={design} features=2 patients=3000 epsilon=1 reports=3");
+        let text =
+            format!("design={design} features=2 patients=3000 better=high epsilon=1 reports=3");
         let plan = Plan::parse(&text).unwrap();
         let mut scenario = Scenario::new(plan, Instance::same(2, 0.3, 0.6), 1, 3);
         assert!(Stage::new(&scenario).play(0).reports.is_empty());

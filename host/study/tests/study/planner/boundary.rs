@@ -29,7 +29,9 @@ fn crossing(drift: f64, fractions: &[f64], critical: &[f64]) -> f64 {
 #[test]
 fn power_counts_all_reports_of_a_boundary() {
     for (kind, reports) in [(Kind::OBrienFleming, 3), (Kind::Pocock, 3), (Kind::Pocock, 8)] {
-        let text = format!("design=uniform features=2 patients=3000 epsilon=3 reports={reports}");
+        let text = format!(
+            "design=uniform features=2 patients=3000 better=high epsilon=3 reports={reports}"
+        );
         let plan = Plan::parse(&text).unwrap();
         let simulate = |effect: f64, boundary: Option<Kind>| {
             let instance = Instance::same(2, 0.4, 0.4 + effect);

@@ -64,7 +64,9 @@ fn assumed_deviation_survives_drift() {
         assert!(found.bias.unwrap().abs() < 0.001, "{found:?}");
     }
     for (sd, scale) in [(0.02, 20), (0.5, 20), (0.2, 1)] {
-        s.plan = Plan::parse(&format!("features=1 patients=2000 epsilon=1 scale={scale}")).unwrap();
+        s.plan =
+            Plan::parse(&format!("features=1 patients=2000 better=high epsilon=1 scale={scale}"))
+                .unwrap();
         s.world.sd = Some(sd);
         let error = run(&s).unwrap_err().to_string();
         assert!(error.starts_with(&format!("sd={sd} allowed ")), "{error}");

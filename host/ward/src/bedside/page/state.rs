@@ -254,8 +254,9 @@ fn progress(status: &Status) -> Value {
         NextLook::None => format!("looks so far {}", status.looks),
     };
     json!({
-        "assigned": status.assigned, "patients": status.patients, "waiting": status.waiting,
+        "assigned": status.assigned, "patients": status.patients, "waiting": status.waiting(),
         "phase": phase, "look": look, "closed": status.phase == Phase::Closed,
+        "results": !status.results.takes_proof(status.phase == Phase::Closed),
     })
 }
 

@@ -13,6 +13,7 @@ pub fn effects(rows: Vec<Estimate>) -> Effects {
         why: "",
         file: String::new(),
         plan: None,
+        better: Better::High,
         looks: None,
         adjusted: None,
     }

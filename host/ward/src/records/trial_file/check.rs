@@ -10,7 +10,7 @@ use crate::records::kit_label::{KitLabel, RawLabel};
 use crate::records::signing::Signing;
 use crate::records::staff::Role;
 use crate::records::text;
-use equipoise::plan::{Key, Plan};
+use equipoise::plan::{Better, Key, Plan};
 use equipoise::terms::MAX_KITS;
 use equipoise_study::boundaries::adjusted::{Boundary, RawBoundary};
 
@@ -51,6 +51,7 @@ struct Raw {
 struct RawOutcome {
     question: String,
     labels: Option<Vec<String>>,
+    better: Option<String>,
     due: Option<String>,
 }
 
@@ -85,7 +86,8 @@ pub(super) fn check(text: &str) -> Result<TrialFile, String> {
     let factors = factors(raw.features, raw.factors)?;
     let features = factors.kinds();
     names("arms", &raw.arms)?;
-    let plan = plan(&raw.plan, features.len())?;
+    let better = better(&raw.outcome)?;
+    let plan = plan(&raw.plan, features.len(), better)?;
     if features.len() != usize::from(plan.features()) {
         let (named, planned) = (features.len(), plan.features());
         return Err(format!(
@@ -145,7 +147,40 @@ fn kits(blinded: bool, raw: Option<RawLabel>, plan: &Plan) -> Result<Option<KitL
     }
 }
 
-fn plan(table: &toml::Table, features: usize) -> Result<Plan, String> {
+/// The better outcome: a word of the plan, or the first or last label.
+fn better(outcome: &RawOutcome) -> Result<Better, String> {
+    let labels = outcome.labels.as_deref().unwrap_or_default();
+    let [first, last] = match labels {
+        [first, .., last] => [first, last].map(String::as_str),
+        _ => [Better::Low.name(), Better::High.name()],
+    };
+    let Some(text) = outcome.better.as_deref() else {
+        return Err(format!(
+            "there is no outcome.better: add to [outcome] the line better = \"{last}\" or the line better = \
+             \"{first}\", whichever outcome is the better one"
+        ));
+    };
+    let by_label = match text {
+        _ if text == first => Some(Better::Low),
+        _ if text == last => Some(Better::High),
+        _ => None,
+    };
+    let by_word = Better::ALL.into_iter().find(|better| better.name() == text);
+    match (by_label, by_word) {
+        (Some(label), Some(word)) if label != word => Err(format!(
+            "outcome.better = \"{text}\" could mean the label or a {text} number: choose other labels"
+        )),
+        (Some(better), _) | (None, Some(better)) => Ok(better),
+        (None, None) if labels.is_empty() => {
+            Err(format!("outcome.better = \"{text}\", allowed \"high\" \"low\""))
+        }
+        (None, None) => Err(format!(
+            "outcome.better = \"{text}\", allowed \"high\" \"low\" \"{last}\" \"{first}\""
+        )),
+    }
+}
+
+fn plan(table: &toml::Table, features: usize, better: Better) -> Result<Plan, String> {
     let mut pairs = Vec::new();
     for (key, value) in table {
         let text = match value {
@@ -160,6 +195,7 @@ fn plan(table: &toml::Table, features: usize) -> Result<Plan, String> {
     if !table.contains_key(Key::Features.name()) {
         pairs.push((Key::Features.name(), count));
     }
+    pairs.push((Key::Better.name(), better.name().to_owned()));
     Plan::from_pairs(pairs.iter().map(|(key, value)| (*key, value.as_str())))
         .map_err(|error| format!("[plan] {error}"))
 }

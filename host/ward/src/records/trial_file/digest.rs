@@ -14,6 +14,7 @@
 //! question <bytes>:<text>\n
 //! scale <number>\n
 //! label <bytes>:<text>\n          once a label, in order from 0; none without labels
+//! better high|low\n
 //! boundary <kind>[ <effect>]\n   only with a boundary; the effect in millionths
 //! kits <number>\n                 this and the following in a blinded trial only
 //! kit-prefix <bytes>:<text>\n
@@ -50,6 +51,7 @@ impl TrialFile {
             line("question", &self.question),
             format!("scale {}\n", self.plan.scale()),
             lines("label", labels),
+            format!("better {}\n", self.plan.better().name()),
             self.boundary.map_or(String::new(), |boundary| boundary.canonical()),
             self.kits.as_ref().map_or(String::new(), KitLabel::canonical),
             self.eligibility.canonical(),
@@ -77,6 +79,7 @@ impl TrialFile {
                 ("question", file.question.clone()),
                 ("scale", file.plan.scale().to_string()),
                 ("labels", labels(file)),
+                ("better", file.plan.better().name().to_owned()),
                 ("boundary", boundary(file)),
                 (
                     "kits",
@@ -128,7 +131,7 @@ mod tests {
             "equipoise trial 2\ntitle 31:Early walking after hip surgery\narm 10:Usual care\n\
              arm 13:Early walking\nfeature 14:under 65, home\nfeature 19:under 65, care home\n\
              feature 16:65 or over, home\nfeature 21:65 or over, care home\n\
-             question 24:Walks unaided on day 14?\nscale 1\nlabel 2:no\nlabel 3:yes\n"
+             question 24:Walks unaided on day 14?\nscale 1\nlabel 2:no\nlabel 3:yes\nbetter high\n"
         );
         // As `sha256sum` of these lines begins.
         assert_eq!(equipoise::wire::Hex(&example.digest()).to_string(), "73e796e99e1340ad");
@@ -140,6 +143,7 @@ mod tests {
                 "\"under 65, care home\", \"under 65, home\"",
             ),
             ("Walks unaided", "Falls"),
+            ("better = \"yes\"", "better = \"no\""),
             ("\"no\", \"yes\"", "\"yes\", \"no\""),
         ] {
             assert_ne!(digest(from, to), example.digest(), "{to}");

@@ -18,6 +18,7 @@
 //! | `[boundary]` `kind`, `effect` | critical values for several reports and the planned effect, see [`equipoise_study::boundaries`]; may be left out | `"obrien-fleming"`, `"pocock"`; -1..=1 |
 //! | `[[eligibility]]` `text`, `answer`, `consent` | questions before every enrolment, see [`crate::records::eligibility`]; may be left out | up to 20 |
 //! | `[outcome]` `question` | what is asked about a patient | 1 to 60 characters |
+//! | `[outcome]` `better` | which outcome is the better one | `"high"`, `"low"`, or the first or last label |
 //! | `[outcome]` `due` | how long after the enrolment the outcome is due; may be left out | as `"14 days"` |
 //! | `[outcome]` `labels` | names of the outcomes 0, 1, ..; without them an outcome is entered as a number | `scale` + 1 different names |
 //!
@@ -219,7 +220,7 @@ mod tests {
         assert_eq!(trial.features.len(), 4);
         assert_eq!(
             trial.plan.to_string(),
-            "design=interim features=4 patients=4000 scale=1 alpha=1/4 epsilon=1 beta=1/20 reports=0"
+            "design=interim features=4 patients=4000 scale=1 better=high alpha=1/4 epsilon=1 beta=1/20 reports=0"
         );
         assert_eq!(trial.feature("65 or over, home"), Some(2));
         assert_eq!(trial.feature("3"), Some(3));
@@ -283,6 +284,18 @@ mod tests {
                 "[kits]\n[plan]",
                 "[kits] is there, but blinded is not true: they must agree",
             ),
+            (
+                "better = \"yes\"",
+                "",
+                "there is no outcome.better: add to [outcome] the line better = \"yes\" or the line better = \"no\", \
+                 whichever outcome is the better one",
+            ),
+            (
+                "better = \"yes\"",
+                "better = \"maybe\"",
+                "outcome.better = \"maybe\", allowed \"high\" \"low\" \"yes\" \"no\"",
+            ),
+            ("scale = 1 ", "better = \"high\"\nscale = 1 ", "[plan] better given twice"),
             ("\"Usual care\", ", "", "arms has 1 names, allowed exactly 2"),
             (
                 "\"Usual care\"",

@@ -113,7 +113,7 @@ fn no_enrolment_without_a_device() {
     press(&mut model, &[KeyCode::Char('e')]);
     shows(&model, &["! Nobody can be enrolled: the trial is closed"]);
     let mut model = working_model();
-    model.news(News::Progress(Status { waiting: 9, capacity: 9, ..status() }));
+    model.news(News::Progress(Status { assigned: 1241, capacity: 9, ..status() }));
     press(&mut model, &[KeyCode::Char('e')]);
     shows(&model, &["! Nobody can be enrolled: 9 patients wait", "Outcomes waiting"]);
 }

@@ -49,7 +49,8 @@ impl Setting {
     /// Yes/no outcomes of evenly arriving patients, at once and complete.
     pub fn new(plan: &str, rates: [f64; 2]) -> Self {
         Self {
-            plan: Plan::parse(plan).unwrap_or_else(|error| panic!("{plan}: {error}")),
+            plan: Plan::parse(&format!("{plan} better=high"))
+                .unwrap_or_else(|error| panic!("{plan}: {error}")),
             rates,
             mirrored: false,
             drift: 0.0,

@@ -70,7 +70,9 @@ function listView() {
       { class: "buttons menu" },
       enrol,
       el("button", { type: "button", onclick: () => findView() }, "Find a patient"),
-      el("button", { type: "button", onclick: reportView }, "Report"),
+      state.status?.results
+        ? el("button", { type: "button", onclick: reportView }, "Report")
+        : null,
     ),
     why,
     count,

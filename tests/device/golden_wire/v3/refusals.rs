@@ -24,7 +24,7 @@ fn refusals_are_these_bytes() {
         (wrong(b"REPORT now"), "ERR syntax got=now allowed a verb alone*46B1\n"),
         (
             wrong(b"CLOSE now"),
-            "ERR syntax got=now allowed CLOSE or ERASE with proof=<64 hex digits>*085B\n",
+            "ERR syntax got=now allowed CLOSE or ERASE with proof=<32 hex digits>*01F4\n",
         ),
         (
             wrong(b"ASSIGN 1 x\x00\xFF"),
@@ -39,24 +39,24 @@ fn refusals_are_these_bytes() {
         ),
         (
             wrong(b"KEY"),
-            "ERR syntax got=nothing allowed KEY <64 hex digits> [proof=<64 hex digits>]*4E27\n",
+            "ERR syntax got=nothing allowed KEY <64 hex digits> [proof=<32 hex digits>]*700E\n",
         ),
         (
             wrong(b"PLAN colour=red"),
-            "ERR syntax got=colour allowed PLAN <key=value>.. [file=<16 hex digits>] proof=<64 hex digits>*46DC\n",
+            "ERR syntax got=colour allowed PLAN <key=value>.. [file=<16 hex digits>] proof=<32 hex digits>*4F73\n",
         ),
         (wrong(b"PLAN features=1"), "ERR syntax patients missing allowed 2..=10000000*49B6\n"),
         (wrong(b"PLAN features=1 features=2"), "ERR syntax features given twice*73EB\n"),
         (
-            wrong(b"LOST 1 proof=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"),
-            "ERR syntax got=proof allowed KEY PLAN CLOSE ERASE*E0E3\n",
+            wrong(b"LOST 1 proof=000102030405060708090a0b0c0d0e0f"),
+            "ERR syntax got=proof allowed REPORT KEY PLAN CLOSE ERASE*E871\n",
         ),
         (WireError::Length.into(), "ERR length allowed 250*E271\n"),
         (Refusal::Order { expected: 58 }, "ERR order expected=58*DDB1\n"),
         (Refusal::Feature { got: 10, features: 10 }, "ERR feature got=10 allowed 0..10*556E\n"),
         (Refusal::Outcome { got: 2, scale: 1 }, "ERR range y=2 allowed 0..=1*8DA4\n"),
         (
-            wrong(b"PLAN features=65 patients=2 epsilon=1"),
+            wrong(b"PLAN features=65 patients=2 better=high epsilon=1"),
             "ERR range features=65 allowed 1..=64*28A7\n",
         ),
         (
@@ -77,11 +77,11 @@ fn refusals_are_these_bytes() {
             "ERR full waiting=128 send OUTCOME or LOST first*436E\n",
         ),
         (
-            wrong(b"PLAN features=1 patients=20 epsilon=1 kits=19"),
+            wrong(b"PLAN features=1 patients=20 better=high epsilon=1 kits=19"),
             "ERR range kits=19 patients=20 allowed kits=0, or 20..=1048576*579A\n",
         ),
         (
-            wrong(b"PLAN features=1 patients=20 epsilon=1 kits=1048577"),
+            wrong(b"PLAN features=1 patients=20 better=high epsilon=1 kits=1048577"),
             "ERR range kits=1048577 allowed 0, or patients..=1048576*12B8\n",
         ),
         (Refusal::Kits(NoKit::Open, 0), "ERR kits kits=0 the trial is not blinded*5AB9\n"),

@@ -3,21 +3,21 @@
 
 use super::super::{Arm, Micro, Reply, assert_reply, counting};
 use super::{NAME, TRIAL};
-use equipoise::plan::DesignName;
+use equipoise::plan::{Better, DesignName, Results};
 use equipoise::terms::Phase;
 use equipoise::wire::{
     Claim, FileDigest, Hello, ImageHash, NextLook, Restart, Row, State, Status, Stored, TrialName,
 };
 
 /// A `HELLO` without fields.
-const BARE_HELLO: &str = "HELLO equipoise 2 0.2.0 blank*1EE9";
+const BARE_HELLO: &str = "HELLO equipoise 3 0.3.0 blank*B0A9";
 /// A `STATUS` without the fields of a blinded trial.
-const OPEN_STATUS: &str = "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=20000 assigned=57 \
-     resolved=54 waiting=3 capacity=128 phase=explore looks=0 next-look=1525 spent=1.000000 left=99.000000*58BB";
+const OPEN_STATUS: &str = "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=20000 better=high results=custodian assigned=57 \
+     resolved=54 capacity=128 phase=explore looks=0 next-look=1525*A50F";
 
 fn hello(state: State, restart: Option<Restart>) -> Hello<'static> {
     let Ok(Reply::Hello(bare)) = Reply::parse(BARE_HELLO.as_bytes()) else { panic!() };
-    assert_eq!((bare.version, bare.state, bare.stored), ("0.2.0", State::Blank, None));
+    assert_eq!((bare.version, bare.state, bare.stored), ("0.3.0", State::Blank, None));
     assert_eq!((bare.custody, bare.trial, bare.restart, bare.image), (None, None, None, None));
     Hello { state, restart, ..bare }
 }
@@ -25,10 +25,11 @@ fn hello(state: State, restart: Option<Restart>) -> Hello<'static> {
 fn open_status() -> Status {
     let Ok(Reply::Status(open)) = Reply::parse(OPEN_STATUS.as_bytes()) else { panic!() };
     assert_eq!((open.name, open.design, open.patients), (NAME, DesignName::Interim, 20_000));
-    assert_eq!((open.assigned, open.resolved, open.waiting, open.capacity), (57, 54, 3, 128));
+    assert_eq!((open.better, open.results), (Better::High, Results::Custodian));
+    assert_eq!((open.assigned, open.resolved, open.capacity), (57, 54, 128));
+    assert_eq!(open.waiting(), 3);
     assert_eq!((open.phase, open.looks), (Phase::Explore, 0));
     assert_eq!(open.next_look, NextLook::After(1525));
-    assert_eq!((open.spent, open.left), (Micro(1_000_000), Micro(99_000_000)));
     assert_eq!(open.kits, None);
     open
 }
@@ -44,7 +45,7 @@ pub fn replies() -> Vec<(Reply<'static>, &'static str)> {
                 custody: Some((false, Micro(100_000_000))),
                 ..hello(State::Blank, None)
             }),
-            "HELLO equipoise 2 0.2.0 blank key=none left=100.000000*EA62\n",
+            "HELLO equipoise 3 0.3.0 blank key=none left=100.000000*92DC\n",
         ),
         (
             Reply::Hello(Hello {
@@ -52,8 +53,8 @@ pub fn replies() -> Vec<(Reply<'static>, &'static str)> {
                 trial: Some(NAME),
                 ..hello(State::Running, Some(Restart::Watchdog))
             }),
-            "HELLO equipoise 2 0.2.0 running key=set left=99.000000 trial=0123456789abcdef file=0011223344556677 \
-             restart=watchdog*F0E1\n",
+            "HELLO equipoise 3 0.3.0 running key=set left=99.000000 trial=0123456789abcdef file=0011223344556677 \
+             restart=watchdog*04B6\n",
         ),
         (
             Reply::Hello(Hello {
@@ -61,35 +62,35 @@ pub fn replies() -> Vec<(Reply<'static>, &'static str)> {
                 trial: Some(NAME),
                 ..hello(State::Closed, Some(Restart::Reset))
             }),
-            "HELLO equipoise 2 0.2.0 closed key=set left=99.000000 trial=0123456789abcdef file=0011223344556677 \
-             restart=reset*CA35\n",
+            "HELLO equipoise 3 0.3.0 closed key=set left=99.000000 trial=0123456789abcdef file=0011223344556677 \
+             restart=reset*980D\n",
         ),
         (
             Reply::Hello(hello(State::Fault, Some(Restart::Fault))),
-            "HELLO equipoise 2 0.2.0 fault restart=fault*D54B\n",
+            "HELLO equipoise 3 0.3.0 fault restart=fault*A526\n",
         ),
         (
             Reply::Hello(Hello {
                 image: Some(ImageHash([0xF0, 1, 2, 3, 4, 5, 6, 7])),
                 ..hello(State::Fault, Some(Restart::Fault))
             }),
-            "HELLO equipoise 2 0.2.0 fault restart=fault image=f001020304050607*4C10\n",
+            "HELLO equipoise 3 0.3.0 fault restart=fault image=f001020304050607*F69F\n",
         ),
         (
             Reply::Hello(Hello { stored: Some(Stored::State(1)), ..hello(State::Foreign, None) }),
-            "HELLO equipoise 2 0.2.0 foreign stored=state-1*03B8\n",
+            "HELLO equipoise 3 0.3.0 foreign stored=state-1*A6C6\n",
         ),
         (
             Reply::Hello(Hello {
                 stored: Some(Stored::Journal(2)),
                 ..hello(State::Foreign, Some(Restart::Power))
             }),
-            "HELLO equipoise 2 0.2.0 foreign stored=journal-2 restart=power*5AD1\n",
+            "HELLO equipoise 3 0.3.0 foreign stored=journal-2 restart=power*34FB\n",
         ),
         (
             Reply::Status(open),
-            "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=20000 assigned=57 resolved=54 \
-             waiting=3 capacity=128 phase=explore looks=0 next-look=1525 spent=1.000000 left=99.000000*58BB\n",
+            "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=20000 better=high results=custodian assigned=57 resolved=54 \
+             capacity=128 phase=explore looks=0 next-look=1525*A50F\n",
         ),
         (
             Reply::Status(Status {
@@ -97,18 +98,14 @@ pub fn replies() -> Vec<(Reply<'static>, &'static str)> {
                 patients: largest,
                 assigned: largest,
                 resolved: largest - most,
-                waiting: most,
                 capacity: most,
                 phase: Phase::Measure,
                 looks: 255,
                 next_look: NextLook::AtClose,
-                spent: Micro(100_000_000),
-                left: Micro(0),
                 ..open
             }),
-            "STATUS trial=0123456789abcdef file=0011223344556677 design=dp-conse n=10000000 assigned=10000000 \
-             resolved=9934465 waiting=65535 capacity=65535 phase=measure looks=255 next-look=close spent=100.000000 \
-             left=0.000000*E436\n",
+            "STATUS trial=0123456789abcdef file=0011223344556677 design=dp-conse n=10000000 better=high results=custodian assigned=10000000 \
+             resolved=9934465 capacity=65535 phase=measure looks=255 next-look=close*5D44\n",
         ),
         (
             Reply::Status(Status {
@@ -116,35 +113,27 @@ pub fn replies() -> Vec<(Reply<'static>, &'static str)> {
                 patients: 20,
                 assigned: 20,
                 resolved: 20,
-                waiting: 0,
                 capacity: 128,
                 phase: Phase::Closed,
                 looks: 2,
                 next_look: NextLook::None,
-                spent: Micro(333_334),
-                left: Micro(99_666_666),
                 ..open
             }),
-            "STATUS trial=0123456789abcdef file=0000000000000000 design=interim n=20 assigned=20 resolved=20 waiting=0 \
-             capacity=128 phase=closed looks=2 next-look=none spent=0.333334 left=99.666666*8333\n",
+            "STATUS trial=0123456789abcdef file=0000000000000000 design=interim n=20 better=high results=custodian assigned=20 resolved=20 capacity=128 phase=closed looks=2 next-look=none*7F62\n",
         ),
         (
             Reply::Status(Status {
                 patients: 20,
                 assigned: 7,
                 resolved: 5,
-                waiting: 2,
                 capacity: 256,
                 phase: Phase::Explore,
                 looks: 0,
                 next_look: NextLook::After(10),
-                spent: Micro(1_000_000),
-                left: Micro(99_000_000),
                 kits: Some((30, 3)),
                 ..open
             }),
-            "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=20 assigned=7 resolved=5 waiting=2 \
-             capacity=256 phase=explore looks=0 next-look=10 spent=1.000000 left=99.000000 kits=30 replaced=3*69E9\n",
+            "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=20 better=high results=custodian assigned=7 resolved=5 capacity=256 phase=explore looks=0 next-look=10 kits=30 replaced=3*228A\n",
         ),
         // The longest of a board: 250 characters are allowed.
         (
@@ -152,19 +141,15 @@ pub fn replies() -> Vec<(Reply<'static>, &'static str)> {
                 patients: 1_048_576,
                 assigned: 1_048_576,
                 resolved: 1_044_480,
-                waiting: 4096,
                 capacity: 4096,
                 phase: Phase::Measure,
                 looks: 10,
                 next_look: NextLook::After(1_048_576),
-                spent: Micro(100_000_000),
-                left: Micro(0),
                 kits: Some((1_048_576, 1_048_576)),
                 ..open
             }),
-            "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=1048576 assigned=1048576 resolved=1044480 \
-             waiting=4096 capacity=4096 phase=measure looks=10 next-look=1048576 spent=100.000000 \
-             left=0.000000 kits=1048576 replaced=1048576*3703\n",
+            "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=1048576 better=high results=custodian assigned=1048576 resolved=1044480 \
+             capacity=4096 phase=measure looks=10 next-look=1048576 kits=1048576 replaced=1048576*DDF7\n",
         ),
         (Reply::Kit { patient: 57, kit: 1 }, "KIT 57 1*69ED\n"),
         (Reply::Kit { patient: 1_048_576, kit: 2_097_152 }, "KIT 1048576 2097152*909A\n"),
