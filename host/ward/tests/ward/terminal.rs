@@ -28,7 +28,7 @@ fn now() -> Timestamp {
 /// Read from a line, so that it also has fields that are not named here.
 pub fn status() -> Status {
     let line = b"STATUS trial=0101010101010101 file=0000000000000000 design=interim n=4000 better=high \
-        results=open assigned=1234 resolved=1232 capacity=128 phase=explore looks=4 next-look=2000*5C54";
+        results=custodian assigned=1234 resolved=1232 capacity=128 phase=explore looks=4 next-look=2000*DAAD";
     match Reply::parse(line) {
         Ok(Reply::Status(status)) => status,
         other => panic!("{other:?}"),

@@ -129,12 +129,16 @@ impl Ward {
         self.run(&[words, &["--port", &port]].concat())
     }
 
-    /// Writes the example trial with something replaced, makes a key and begins the trial.
+    /// Writes the example trial with something replaced, makes a key and begins the trial. Its
+    /// results are open, unless the changes say something else.
     pub fn provision(&self, changes: &[(&str, &str)]) {
         let mut text = equipoise_ward::records::trial_file::EXAMPLE.to_owned();
         for (from, to) in changes {
             assert!(text.contains(from), "{from}");
             text = text.replacen(from, to, 1);
+        }
+        if !text.contains("\nresults = ") {
+            text = text.replacen("[plan]\n", "[plan]\nresults = \"open\"\n", 1);
         }
         std::fs::write(self.file("trial.toml"), text).unwrap();
         assert_eq!(self.run(&["keygen", "key"]).code, 0);

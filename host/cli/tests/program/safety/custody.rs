@@ -246,3 +246,23 @@ fn trial_that_closes_by_itself_says_so() {
     assert_eq!(json(&ward.good(&["status", "--json"]))["state"], "closed");
     ward.good(&["report", "--verify", "--key-file", "key"]);
 }
+
+/// A report takes the key in a trial whose results are the custodian's, before the close and after.
+#[test]
+fn a_report_takes_the_key() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[("[plan]\n", "[plan]\nresults = \"custodian\"\n")]);
+    for closed in [false, true] {
+        let refused = ward.on_device(&["report"]);
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(refused.err.contains("results=custodian") && refused.err.contains("--key-file"));
+        let asked = ward.on_device(&["report", "--key-file", "key"]);
+        if closed {
+            assert!(asked.code == 0 && asked.out.contains("Patients enrolled: 0"), "{asked:?}");
+        } else {
+            assert!(asked.code == 1 && asked.err.contains("no estimate yet"), "{asked:?}");
+            ward.good(&["close", "--yes", "--key-file", "key"]);
+        }
+    }
+}

@@ -285,13 +285,13 @@ mod tests {
                 "[kits] is there, but blinded is not true: they must agree",
             ),
             (
-                "better = \"yes\"",
+                "better = \"high\"",
                 "",
                 "there is no outcome.better: add to [outcome] the line better = \"yes\" or the line better = \"no\", \
                  whichever outcome is the better one",
             ),
             (
-                "better = \"yes\"",
+                "better = \"high\"",
                 "better = \"maybe\"",
                 "outcome.better = \"maybe\", allowed \"high\" \"low\" \"yes\" \"no\"",
             ),
