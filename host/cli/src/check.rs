@@ -1,15 +1,15 @@
 //! `equipoise check`: a trial file without a device.
 
-use core::marker::PhantomData;
 use std::path::PathBuf;
 
 use super::error::CliError;
 use super::values::share;
-use equipoise::device::DeviceState;
 use equipoise::plan::{DesignName, Plan};
 use equipoise::wire::Hex;
 use equipoise_study::output::say;
+use equipoise_study::planner::board::BoardName;
 use equipoise_study::simulate::{Instance, Scenario, run as simulate};
+use equipoise_ward::records::expect::Expect;
 use equipoise_ward::records::trial_file::TrialFile;
 
 /// Patients simulated, and the limits of the number of trials.
@@ -27,18 +27,22 @@ pub struct CheckArgs {
     /// Patients enrolled a day, to warn if too many wait for their outcome at a time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     per_day: Option<u32>,
-    /// Mean outcome (0 to 1) expected under arm 0, to warn if the trial is too small
+    /// Mean outcome (0 to 1) expected under arm 0, to see if the trial is too small; by default
+    /// that of [expect] in the trial file
     #[arg(long, value_name = "P", requires = "effect", value_parser = share)]
     baseline: Option<f64>,
     /// Mean outcome expected under arm 1 less that under arm 0
     #[arg(long, value_name = "D", requires = "baseline", allow_negative_numbers = true)]
     effect: Option<f64>,
+    /// Exit with 0 although the trial is too small to see the effect
+    #[arg(long)]
+    anyway: bool,
 }
 
 /// Validates a trial file and prints what it means, with warnings.
 ///
 /// # Errors
-/// The first thing in the file that is not allowed.
+/// The first thing in the file that is not allowed, or a trial too small for its effect.
 pub fn check(args: &CheckArgs) -> Result<(), CliError> {
     let trial = TrialFile::read(&args.file)?;
     trial.check_new().map_err(|why| CliError::usage(format!("{}: {why}", args.file.display())))?;
@@ -74,11 +78,17 @@ pub fn check(args: &CheckArgs) -> Result<(), CliError> {
                  code-unicode = true\n";
     }
     text += &waiting(args, &trial);
-    if let (Some(baseline), Some(effect)) = (args.baseline, args.effect) {
-        text += &too_small(&trial.plan, baseline, effect)?;
-    }
+    let given =
+        args.baseline.zip(args.effect).map(|(baseline, effect)| Expect { baseline, effect });
+    let size = given.or(trial.expect).map(|expect| size(&trial.plan, expect)).transpose()?;
+    text += size.as_ref().map_or("", |size| size.text.as_str());
     say(&text);
-    Ok(())
+    match size {
+        Some(Size { too_small: true, .. }) if !args.anyway => Err(CliError::refused(
+            "the trial is too small to see the effect; to take it as it is: --anyway",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// A warning if more patients wait at a time than a device has room for.
@@ -89,29 +99,39 @@ fn waiting(args: &CheckArgs, trial: &TrialFile) -> String {
             .to_owned();
     };
     let waiting = (f64::from(per_day) * due.days()).ceil().min(f64::from(trial.plan.patients()));
-    let capacity = room(PhantomData::<DeviceState>);
-    if waiting > capacity as f64 {
-        format!(
-            "WARNING: with {per_day} patients a day and outcomes due after {due}, about {waiting} patients wait at a time; a \
-             device has room for {capacity} and refuses to enrol more\n"
-        )
-    } else {
-        format!("  waiting  about {waiting} patients at a time, room for {capacity}\n")
+    let boards = |fit: bool| {
+        let fits = |board: &BoardName| (waiting <= f64::from(board.room())) == fit;
+        let named = BoardName::ALL.into_iter().filter(fits);
+        named.map(|board| format!("{} on the {board}", board.room())).collect::<Vec<_>>().join(", ")
+    };
+    let (enough, full) = (boards(true), boards(false));
+    let mut text = String::new();
+    if !enough.is_empty() {
+        text += &format!("  waiting  about {waiting} patients at a time; room for {enough}\n");
     }
+    if !full.is_empty() {
+        text += &format!(
+            "WARNING: with {per_day} patients a day and outcomes due after {due}, about {waiting} patients wait at a time; \
+             there is room for {full}: it would refuse to enrol more\n"
+        );
+    }
+    text
 }
 
-/// How many patients may wait on a device.
-const fn room<const M: usize, const U: usize>(_: PhantomData<DeviceState<M, U>>) -> usize {
-    U
+/// How large a trial is for the effect it was planned for.
+pub struct Size {
+    /// Figures and warnings, a line each.
+    pub text: String,
+    /// Whether the effect will usually not be seen.
+    pub too_small: bool,
 }
 
-/// Warnings from simulated trials in which every kind of patient has this baseline and effect.
-fn too_small(plan: &Plan, baseline: f64, effect: f64) -> Result<String, CliError> {
-    if effect == 0.0 || !(0.0..=1.0).contains(&(baseline + effect)) {
-        return Err(CliError::usage(format!(
-            "--effect {effect}, allowed not 0, and baseline + effect in 0..=1"
-        )));
-    }
+/// Simulates trials in which every kind of patient has this baseline and effect.
+///
+/// # Errors
+/// Means that are not possible.
+pub fn size(plan: &Plan, expect: Expect) -> Result<Size, CliError> {
+    let Expect { baseline, effect } = expect.check().map_err(CliError::usage)?;
     let runs = (PATIENTS / plan.patients()).clamp(RUNS.0, RUNS.1);
     let instance = Instance::same(plan.features(), baseline, baseline + effect);
     let summary = simulate(&Scenario::new(*plan, instance, runs, 1)).map_err(CliError::usage)?;
@@ -128,11 +148,12 @@ fn too_small(plan: &Plan, baseline: f64, effect: f64) -> Result<String, CliError
             100.0 * better
         );
     }
-    if width > 2.0 * effect.abs() {
+    let too_small = width > 2.0 * effect.abs();
+    if too_small {
         text += &format!(
             "WARNING: too small to see the effect: the intervals of a kind of patient are {width:.3} wide, so one around \
              {effect} usually holds 0; more patients, fewer kinds or a larger epsilon\n"
         );
     }
-    Ok(text)
+    Ok(Size { text, too_small })
 }

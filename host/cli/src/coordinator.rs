@@ -19,6 +19,7 @@ use equipoise_ward::records::staff::Role;
 use equipoise_ward::records::table::Table;
 use equipoise_ward::records::tie::same_trial;
 use equipoise_ward::records::trial_file::TrialFile;
+use equipoise_ward::records::words::{moment, stamp, told};
 
 /// Which log, of which trial.
 #[derive(Debug, clap::Args)]
@@ -100,9 +101,9 @@ pub fn waiting(args: &WaitingArgs) -> Result<(), CliError> {
                 patient.code.clone(),
                 patient.number.to_string(),
                 trial.feature_name(patient.feature),
-                patient.since.to_string(),
+                stamp(patient.since),
                 patient.operator.clone(),
-                due(patient).map_or_else(String::new, |due| due.to_string()),
+                due(patient).map_or_else(String::new, stamp),
                 if overdue(patient) { "overdue".to_owned() } else { String::new() },
                 patient.marks.words(),
             ]
@@ -166,7 +167,7 @@ pub fn show(args: &ShowArgs) -> Result<(), CliError> {
             .collect();
         let mut line = serde_json::json!({
             "code": patient.code, "patient": number, "feature": patient.feature, "kind": kind,
-            "enrolled": patient.since.to_string(), "operator": patient.operator,
+            "enrolled": stamp(patient.since), "operator": patient.operator,
             "state": resolved.map_or("waiting", |resolved| resolved.ending.name()),
             "resolved": resolved.map(|resolved| &resolved.time),
             "resolved_by": resolved.map(|resolved| &resolved.operator), "notes": notes,
@@ -176,7 +177,7 @@ pub fn show(args: &ShowArgs) -> Result<(), CliError> {
             let kits = register.kits(number).iter().map(|given| {
                 serde_json::json!({
                     "kit": given.kit, "label": trial.kit_label(given.kit),
-                    "time": given.time.to_string(), "operator": given.operator,
+                    "time": stamp(given.time), "operator": given.operator,
                     "reason": given.reason,
                 })
             });
@@ -190,12 +191,12 @@ pub fn show(args: &ShowArgs) -> Result<(), CliError> {
         "patient {}, number {number}, {kind}: {}\nenrolled {} by {}\n",
         patient.code,
         trial.given(&patient.given),
-        patient.since,
+        moment(patient.since),
         patient.operator
     );
     text += &resolved.map_or_else(
         || "waiting for the outcome\n".to_owned(),
-        |resolved| format!("outcome {}\n", resolved.in_words(str::to_owned)),
+        |resolved| format!("outcome {}\n", resolved.in_words()),
     );
     let marks = patient.marks.words();
     if !marks.is_empty() {
@@ -205,14 +206,14 @@ pub fn show(args: &ShowArgs) -> Result<(), CliError> {
         let reason = given.reason.as_ref();
         let reason = reason.map_or(String::new(), |reason| format!(", because: {reason}"));
         let label = trial.kit_label(given.kit);
-        text += &format!("kit {label} {} by {}{reason}\n", given.time, given.operator);
+        text += &format!("kit {label} {} by {}{reason}\n", moment(given.time), given.operator);
     }
     for note in notes {
         let right = note.should_be.as_ref();
         let right = right.map_or(String::new(), |right| format!(", should be {right}"));
         text += &format!(
             "note {} by {}, {}{right}: {}\n",
-            note.time,
+            told(&note.time),
             note.operator,
             note.kind.name(),
             note.text
@@ -274,7 +275,7 @@ pub fn note(args: &NoteArgs) -> Result<(), CliError> {
     let entry = log.append(event)?;
     say(&format!(
         "noted for patient {code}, number {number}, at {}: it stays, and the device does not learn of it\n",
-        entry.time
+        told(&entry.time)
     ));
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::check::{self, Size};
 use super::error::CliError;
 use super::session::{OperatorArgs, PortArgs};
 use equipoise::wire::{Claim, FileDigest, Request, State, Status};
@@ -81,6 +82,11 @@ pub struct ProvisionArgs {
 pub fn provision(args: &ProvisionArgs) -> Result<(), CliError> {
     let trial = TrialFile::read(&args.trial)?;
     trial.check_new().map_err(|why| CliError::usage(format!("{}: {why}", args.trial.display())))?;
+    let size = trial.expect.map(|expect| check::size(&trial.plan, expect)).transpose()?;
+    if let Some(Size { text, too_small: true }) = &size {
+        let warnings = text.lines().filter(|line| line.starts_with("WARNING"));
+        warnings.for_each(|warning| eprintln!("{warning}"));
+    }
     let key = KeyFile::read(&args.custodian.key_file)?;
     let file = FileDigest(trial.digest());
     // The same trial file and key give the same kit numbers.
@@ -172,9 +178,13 @@ pub fn close(args: &CloseArgs) -> Result<(), CliError> {
 /// Consequences of a close, in words.
 fn closing(status: &Status) -> String {
     let (Status { patients, assigned, .. }, waiting) = (status, status.waiting());
+    let lost = match waiting {
+        0 => "Nobody is waiting for an outcome.".to_owned(),
+        1 => "Waiting for an outcome: 1 patient, who will count as lost.".to_owned(),
+        _ => format!("Waiting for an outcome: {waiting} patients, who will count as lost."),
+    };
     let mut text = format!(
-        "Closing the trial cannot be taken back. Enrolled: {assigned} of {patients} patients. \
-         Waiting for an outcome: {waiting}; they will count as lost.\n"
+        "Closing the trial cannot be taken back. Enrolled: {assigned} of {patients} patients. {lost}\n"
     );
     if assigned < patients {
         let rest = patients.saturating_sub(*assigned);

@@ -1,4 +1,4 @@
-//! `equipoise kits list`, `verify` and `reveal`: the pharmacy of a blinded trial. No device is
+//! `equipoise kits list`, `verify`, `cards` and `reveal`: the pharmacy of a blinded trial. No device is
 //! needed.
 
 use std::ffi::OsString;
@@ -8,6 +8,7 @@ use super::error::CliError;
 use super::session::{OperatorArgs, OutputArgs, TrialArgs};
 use equipoise_study::output::{check_file, say};
 use equipoise_ward::own_file::write_private;
+use equipoise_ward::records::cards::{self, Cards};
 use equipoise_ward::records::code_break;
 use equipoise_ward::records::keys::KeyFile;
 use equipoise_ward::records::log::{self, Entry};
@@ -28,6 +29,11 @@ pub enum KitsCommand {
     List(ListArgs),
     /// Compare a list and its seal with the trial file and the key
     Verify(VerifyArgs),
+    /// Print sealed cards for emergencies: the kit outside, the arm under a flap; a page for each six
+    ///
+    /// A web page to print on one side of A4. Anybody with this file can unblind every patient: print
+    /// it, delete it, fold and tape the cards.
+    Cards(CardsArgs),
     /// Emergency unblinding: name the arm of one kit, and write to the log who asked and why
     Reveal(RevealArgs),
 }
@@ -57,6 +63,24 @@ pub struct VerifyArgs {
     key_file: PathBuf,
     #[command(flatten)]
     trial: TrialArgs,
+}
+
+/// `equipoise kits cards`
+#[derive(Debug, clap::Args)]
+pub struct CardsArgs {
+    /// Trial file of the blinded trial
+    trial: PathBuf,
+    /// The custodian's key, as `equipoise keygen` made it
+    #[arg(long, value_name = "FILE")]
+    key_file: PathBuf,
+    /// Log of the ward: only the kits that its patients were given, with their codes outside
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// The pharmacy's list, whose seal shows that the key is right
+    #[arg(long, value_name = "FILE")]
+    list: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// `equipoise kits reveal`
@@ -107,7 +131,7 @@ impl RevealArgs {
     }
 }
 
-/// Runs one of the three.
+/// Runs one of them.
 ///
 /// # Errors
 /// A file cannot be used, no such kit, or a list that is not right.
@@ -115,6 +139,7 @@ pub fn run(command: &KitsCommand) -> Result<(), CliError> {
     match command {
         KitsCommand::List(args) => list(args),
         KitsCommand::Verify(args) => verify(args),
+        KitsCommand::Cards(args) => print_cards(args),
         KitsCommand::Reveal(args) => reveal(args),
     }
 }
@@ -172,6 +197,37 @@ fn verify_list(list: &Path, trial: &TrialFile, key: &KeyFile) -> Result<u32, Cli
     Ok(pharmacy::verify(trial, key, &text, &seal)?)
 }
 
+fn print_cards(args: &CardsArgs) -> Result<(), CliError> {
+    let (trial, key) = (TrialFile::read(&args.trial)?, KeyFile::read(&args.key_file)?);
+    let OutputArgs { out, force } = &args.output;
+    if let Some(file) = out {
+        check_file(file, *force).map_err(|error| CliError::file(file, &error))?;
+    }
+    let entries = args.log.as_ref().map(|log| log::verify(log, None)).transpose()?;
+    let entries = entries.map(|(_, entries)| entries);
+    let register = entries.as_ref().map(|entries| Register::read(entries));
+    if let (Some(register), Some(log)) = (&register, &args.log) {
+        same_trial(register, &trial, log)?;
+    }
+    if let Some(list) = &args.list {
+        verify_list(list, &trial, &key)?;
+    }
+    let entries = entries.unwrap_or_default();
+    code_break::same_key(&key, &trial, &entries, args.list.is_some())?;
+    let Cards { html, count, pages } = cards::cards(&trial, &key, register.as_ref())?;
+    let Some(file) = out else {
+        say(&html);
+        return Ok(());
+    };
+    write_private(file, &html, *force).map_err(|error| CliError::file(file, &error))?;
+    say(&format!(
+        "{}: {count} cards on {pages} pages. Print them from a browser on one side of A4.\n\
+         Anybody with this file can unblind every patient: delete it once the cards are printed.\n",
+        file.display()
+    ));
+    Ok(())
+}
+
 fn reveal(args: &RevealArgs) -> Result<(), CliError> {
     let (trial, key) = (args.trial.read()?, KeyFile::read(&args.key_file)?);
     let (ward_log, mut entries) = args.ward_entries(&trial)?;
@@ -187,7 +243,8 @@ fn reveal(args: &RevealArgs) -> Result<(), CliError> {
     code_break::same_key(&key, &trial, &entries, args.list.is_some())?;
     let staff = args.trial.staff(&trial)?;
     let (mut log, _) = args.operator.sign(&args.log, staff, &[Role::Unblind])?;
-    let arm = pharmacy::reveal(&trial, &key, &asked, &args.reason, &mut log)?;
+    let (arm, _) =
+        pharmacy::reveal(&trial, &key, &asked, &args.reason, |event| Ok(log.append(event)?))?;
     let id = register.opened().map_or("not in a log", |opened| opened.trial.as_str());
     let patient = asked.patient.as_ref().map_or_else(
         || "not in a log".to_owned(),

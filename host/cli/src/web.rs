@@ -8,6 +8,7 @@ use super::session::SessionArgs;
 use equipoise_audit::finding::DP_CONSE;
 use equipoise_ward::bedside::page::{self, Settings, loopback};
 use equipoise_ward::bedside::screen::run::attend;
+use equipoise_ward::records::keys::KeyFile;
 use equipoise_ward::start::Virtual;
 
 /// `equipoise web`
@@ -24,6 +25,9 @@ pub struct WebArgs {
     /// Open the page in the browser
     #[arg(long)]
     open: bool,
+    /// Key with which the page may unblind a patient in an emergency, in a blinded trial
+    #[arg(long, value_name = "FILE")]
+    code_break_key: Option<PathBuf>,
     /// Show the bedside screen in this terminal too; both see what the other does
     #[arg(long)]
     screen: bool,
@@ -42,6 +46,11 @@ pub fn web(args: &WebArgs) -> Result<(), CliError> {
             let (trial, operator) = (args.session.trial.trial.as_deref(), args.session.operator()?);
             Virtual::start(Some(flash), trial, &operator, DP_CONSE)?.bedside
         }
+    };
+    let key = args.code_break_key.as_ref().map(|file| KeyFile::read(file)).transpose()?;
+    let bedside = match key {
+        Some(key) => bedside.with_code_break(key)?,
+        None => bedside,
     };
     Ok(page::serve(bedside, settings)?)
 }

@@ -285,6 +285,11 @@ fn check_warns() {
         good.out.contains("digest   ") && good.out.contains("about 56 patients at a time"),
         "{good:?}"
     );
+    let rooms = "room for 256 on the micro:bit v1, 1024 on the Pico 2, 4096 on the micro:bit v2";
+    assert!(good.out.contains(rooms), "{good:?}");
+    let some = check(&due, &["--per-day", "40"]);
+    assert!(some.out.contains("room for 1024 on the Pico 2, 4096 on the micro:bit v2"), "{some:?}");
+    assert!(some.out.contains("there is room for 256 on the micro:bit v1: it would refuse"));
     let many = check(&due, &["--per-day", "400"]);
     assert!(many.out.contains("WARNING: with 400 patients a day"), "{many:?}");
     let small = check(
@@ -292,6 +297,12 @@ fn check_warns() {
         &["--baseline", "0.4", "--effect", "0.2"],
     );
     assert!(small.out.contains("WARNING: too small to see the effect"), "{small:?}");
+    assert!(small.code == 1 && small.err.contains("to take it as it is: --anyway"), "{small:?}");
+    let words = ["--baseline", "0.4", "--effect", "0.2", "--anyway"];
+    let anyway = check(&example.replace("patients = 4000", "patients = 40"), &words);
+    assert!(anyway.code == 0 && anyway.out.contains("WARNING: too small"), "{anyway:?}");
+    let impossible = check(example, &["--baseline", "0.4", "--effect", "0.7"]);
+    assert!(impossible.code == 2 && impossible.err.contains("in 0..=1"), "{impossible:?}");
     let large = check(
         &example.replace("patients = 4000", "patients = 100000"),
         &["--baseline", "0.3", "--effect", "0.4"],
@@ -299,4 +310,40 @@ fn check_warns() {
     assert!(large.code == 0 && !large.out.contains("WARNING"), "{large:?}");
     let bad = check(&example.replace("epsilon = 1 ", "epsilon = 99 "), &[]);
     assert!(bad.code == 2 && bad.err.contains("epsilon=99 allowed"), "{bad:?}");
+}
+
+/// A trial file that says which effect is expected: `check` refuses one too small for it, and
+/// `provision` repeats the warning.
+#[test]
+fn too_small_is_said_twice() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    let example = equipoise_ward::records::trial_file::EXAMPLE;
+    let plan = example.replace("patients = 4000", "patients = 40");
+    let text = plan.replace("[outcome]", "[expect]\nbaseline = 0.4\neffect = 0.2\n\n[outcome]");
+    assert!(text != plan);
+    std::fs::write(ward.file("trial.toml"), &text).unwrap();
+    let checked = ward.run(&["check", "trial.toml"]);
+    assert!(checked.code == 1 && checked.out.contains("WARNING: too small to see the effect"));
+    assert_eq!(ward.run(&["keygen", "key"]).code, 0);
+    let begun = ward.on_device(&["provision", "trial.toml", "--key-file", "key"]);
+    assert!(begun.code == 0 && begun.err.contains("WARNING: too small to see"), "{begun:?}");
+    let bad = text.replace("effect = 0.2", "effect = 0.8");
+    std::fs::write(ward.file("bad.toml"), bad).unwrap();
+    let refused = ward.run(&["check", "bad.toml"]);
+    assert!(refused.code == 2 && refused.err.contains("[expect] baseline 0.4 and effect 0.8"));
+}
+
+/// An outcome and a kind of patient are taken in any case. Closing a trial in which nobody waits
+/// does not speak of losses.
+#[test]
+fn any_case_and_nobody_lost() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    ward.good(&["assign", "P-1", "65 OR OVER, HOME", "--log", "ward.jsonl"]);
+    ward.good(&["outcome", "P-1", "YES", "--log", "ward.jsonl"]);
+    let close = ward.on_device(&["close", "--key-file", "key"]);
+    assert!(close.err.contains("Nobody is waiting for an outcome."), "{close:?}");
+    assert!(!close.err.contains("lost"), "{close:?}");
 }

@@ -7,6 +7,7 @@ mod blinded_ward;
 mod board_demo;
 #[cfg(feature = "browser-tests")]
 mod browser;
+mod cards;
 mod cli;
 mod code_break;
 mod common;

@@ -2,7 +2,7 @@
 //! sign and while people are signed in at page and screen.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::Path;
 
 use equipoise_ward::bedside::page::files::FILES;
 use serde_json::json;
@@ -14,7 +14,7 @@ use crate::staff::{ANNA, ASKS, CHRIS, SIGNED, begin};
 
 /// PINs, right and wrong, and salts and hashes of the staff file.
 pub fn secrets(ward: &Ward) -> Vec<String> {
-    let staff = ward.files().into_iter().find(is_staff).expect("a staff file");
+    let staff = ward.files().into_iter().find(|file| is_staff(file)).expect("a staff file");
     let text = std::fs::read_to_string(staff).unwrap();
     let words = text.split(|c: char| !c.is_ascii_alphanumeric());
     let hashes = words.filter(|word| word.len() >= 32).map(str::to_owned);
@@ -24,7 +24,7 @@ pub fn secrets(ward: &Ward) -> Vec<String> {
     secrets
 }
 
-fn is_staff(file: &PathBuf) -> bool {
+fn is_staff(file: &Path) -> bool {
     file.display().to_string().ends_with(".staff.toml")
 }
 

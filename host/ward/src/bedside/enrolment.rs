@@ -34,6 +34,20 @@ enum Asked {
     Taken,
 }
 
+/// Whether a code can be enrolled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CodeCheck {
+    /// Yes, in this form.
+    Free(String),
+    /// No, it is a patient's.
+    Known {
+        /// In words.
+        why: String,
+        /// The code as it was enrolled.
+        code: String,
+    },
+}
+
 impl Bedside {
     /// Asks again for the arm of an enrolment that has no answer yet, if there is one.
     ///
@@ -88,7 +102,9 @@ impl Bedside {
         if let Some(pending) = self.register.pending().filter(|known| alike(&known.code, code)) {
             return Ok(pending.code.clone());
         }
-        self.unused(code)?;
+        if let Some((_, why)) = self.known_as(code, Some(feature)) {
+            return Err(Failure::Refused(why));
+        }
         let code = self.trial.code.check(code).map_err(Failure::Usage)?;
         if !self.trial.eligibility.is_empty() && !self.register.is_eligible(&code) {
             return Err(Failure::Usage(format!(
@@ -99,12 +115,33 @@ impl Bedside {
     }
 
     pub(super) fn unused(&self, code: &str) -> Result<(), Failure> {
-        match self.register.same_code(code) {
-            Some((known, number)) => Err(Failure::Refused(format!(
-                "patient {known} is already enrolled, as number {number}"
-            ))),
-            None => Ok(()),
+        self.known_as(code, None).map_or(Ok(()), |(_, why)| Err(Failure::Refused(why)))
+    }
+
+    /// The code of the patient who was enrolled with this one, and that in words; `feature` is the
+    /// kind for which it was typed now.
+    fn known_as(&self, code: &str, feature: Option<u8>) -> Option<(String, String)> {
+        let (known, number) = self.register.same_code(code)?;
+        let mut why = format!("patient {known} is already enrolled, as number {number}");
+        if let Some(patient) = self.register.patient(number) {
+            let kind = self.trial.feature_name(patient.feature);
+            if let Some(typed) = feature.filter(|feature| *feature != patient.feature) {
+                let typed = self.trial.feature_name(typed);
+                why += &format!(", and as {kind:?}, not as {typed:?}");
+            }
         }
+        Some((known.to_owned(), why))
+    }
+
+    /// Whether a code can be enrolled as this kind of patient: its checked form, or whose it is.
+    ///
+    /// # Errors
+    /// A code that the trial does not allow.
+    pub fn check_code(&self, code: &str, feature: Option<u8>) -> Result<CodeCheck, Failure> {
+        if let Some((code, why)) = self.known_as(code, feature) {
+            return Ok(CodeCheck::Known { why, code });
+        }
+        self.trial.code.check(code).map(CodeCheck::Free).map_err(Failure::Usage)
     }
 
     /// Enrols a patient.

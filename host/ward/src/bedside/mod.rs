@@ -19,20 +19,23 @@ mod replacement;
 pub mod screen;
 pub mod seats;
 pub mod sign;
+mod unblind;
 pub mod worker;
 
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, in_words};
 use crate::line::client::{AskError, Client};
+use crate::records::keys::KeyFile;
 use crate::records::log::{Entry, Event, Log, LogError, NoteKind};
 use crate::records::register::{Patient, Register};
 use crate::records::text;
 use crate::records::tie::{self, same_trial};
 use crate::records::trial_file::TrialFile;
-pub use enrolment::no_room;
+pub use enrolment::{CodeCheck, no_room};
 use equipoise::terms::Phase;
 use equipoise::wire::{Reply, Request, Status};
+pub use unblind::Unblinded;
 
 /// Longest name of an operator.
 pub const MAX_OPERATOR: usize = 40;
@@ -77,6 +80,8 @@ pub struct Bedside {
     trial: TrialFile,
     /// The staff file, where there is one.
     staff: Option<PathBuf>,
+    /// The key for a code break, where this machine was given it.
+    code_break: Option<KeyFile>,
 }
 
 impl Bedside {
@@ -93,7 +98,7 @@ impl Bedside {
         let (log, entries) = Log::open(log, operator)?;
         let register = Register::read(&entries);
         same_trial(&register, &trial, log.path())?;
-        Ok(Self { client, log, register, trial, staff: None })
+        Ok(Self { client, log, register, trial, staff: None, code_break: None })
     }
 
     /// Who is enrolled, who waits.
@@ -236,7 +241,7 @@ impl Bedside {
         let known = self.register.code(number).map(str::to_owned);
         let who = known.as_ref().map_or_else(|| format!("number {number}"), Clone::clone);
         if let Some(resolved) = self.register.resolved(number) {
-            let before = resolved.in_words(str::to_owned);
+            let before = resolved.in_words();
             return Err(Failure::Refused(format!(
                 "patient {who}: already {before}; nothing changed"
             )));

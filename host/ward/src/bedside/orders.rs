@@ -3,8 +3,10 @@
 //! A view (the screen, the page in the browser) gives an [`Order`] under its [`Ticket`]. The thread
 //! answers with [`News`]: for everybody, or for one ticket.
 
-use crate::bedside::Recorded;
+use std::time::Duration;
+
 use crate::bedside::seats::{Seat, Signed};
+use crate::bedside::{Recorded, Unblinded};
 use crate::line::client::Report;
 use crate::records::eligibility::Answer;
 use crate::records::log::NoteKind;
@@ -26,6 +28,8 @@ pub enum Connection {
     Up(String),
     /// No; why.
     Down(String),
+    /// Yes, but this trial cannot run on it; why.
+    Unfit(String),
 }
 
 /// The ticket of the screen in this terminal.
@@ -66,6 +70,10 @@ pub struct Record {
     pub kits: Vec<KitGiven>,
 }
 
+/// How long the device thread tells nothing before a view says that the device is silent. It tells
+/// something every second, and the slowest answer of a device takes 2.5 seconds.
+pub const SILENCE: Duration = Duration::from_secs(3);
+
 /// Order of a person at a view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
@@ -77,6 +85,13 @@ pub enum Order {
         feature: u8,
         /// Answers about eligibility and consent; none if the log has them already.
         answers: Vec<Answer>,
+    },
+    /// Whether a code can be enrolled.
+    Check {
+        /// Patient code.
+        code: String,
+        /// Kind of patient, if it was chosen.
+        feature: Option<u8>,
     },
     /// Answers of which one excludes a patient.
     NotEligible {
@@ -143,6 +158,13 @@ pub enum Order {
         /// Name or initials.
         name: String,
     },
+    /// The arm of a blinded patient, in an emergency.
+    Unblind {
+        /// The patient's number.
+        number: u32,
+        /// Why the arm must be known.
+        reason: String,
+    },
     /// The report, if there is one.
     Report,
     /// The list of all enrolments, as CSV.
@@ -163,6 +185,19 @@ pub enum News {
     Connected(String),
     /// The device does not answer; why.
     Disconnected(String),
+    /// The device answers, but this trial cannot run on it; why.
+    Unfit(String),
+    /// Whether the device is a virtual one, for practice.
+    Practice(bool),
+    /// A code can be enrolled; the form in which it is kept.
+    Checked(String),
+    /// A code is enrolled already.
+    Known {
+        /// In words.
+        why: String,
+        /// The code as it was enrolled.
+        code: String,
+    },
     /// The public facts.
     Progress(Status),
     /// Everybody whose outcome is waited for.
@@ -191,6 +226,10 @@ pub enum News {
     Seated,
     /// A patient is not eligible; why.
     Excluded(String),
+    /// Whether this machine may unblind.
+    Unblinds(bool),
+    /// A patient was unblinded. For the view that asked alone.
+    Unblinded(Box<Unblinded>),
     /// The report of the device, with the facts at that time.
     Report(Box<(Report, Status)>),
     /// The list of all enrolments, as CSV.

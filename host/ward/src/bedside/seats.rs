@@ -140,6 +140,7 @@ const fn needed(order: &Order) -> Option<&'static [Role]> {
         | Order::Replace { .. }
         | Order::Drop { .. } => Some(&[Role::Enrol]),
         Order::Outcome { .. } | Order::Lost { .. } => Some(&[Role::Outcome]),
+        Order::Unblind { .. } => Some(&[Role::Unblind]),
         Order::Elsewhere { .. } => Some(&[Role::Enrol, Role::Coordinate]),
         Order::Note { .. } => Some(&[Role::Enrol, Role::Outcome, Role::Coordinate]),
         _ => None,

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::bedside::Bedside;
+use crate::bedside::{Bedside, CodeCheck};
 use crate::bedside::orders::{Given, News, Order, Record, Ticket, Told};
 use crate::bedside::seats::{Author, Seats};
 use crate::failure::Failure;
@@ -46,6 +46,7 @@ struct Worker<'a> {
 impl Worker<'_> {
     fn run(&mut self, orders: &Receiver<Given>) {
         self.everybody(News::Operator(self.bedside.log().operator().to_owned()));
+        self.everybody(News::Unblinds(self.bedside.can_unblind()));
         if let Some(Wanted { code, feature }) = self.bedside.register().wanted().cloned() {
             self.everybody(News::Wanted { code, feature });
         }
@@ -145,16 +146,19 @@ impl Worker<'_> {
             Ok(status) => {
                 let port = self.bedside.client().port().unwrap_or_default().to_owned();
                 let gap = self.bedside.gap(&status).map(|gap| gap.to_string());
+                let practice =
+                    self.bedside.client().connect().is_ok_and(|hello| hello.is_virtual());
+                self.everybody(News::Practice(practice));
                 self.everybody(News::Connected(port));
                 self.everybody(News::Progress(status));
                 self.everybody(News::Gap(gap));
             }
-            // A device with another trial counts as no device.
-            Err(error @ (Failure::NoDevice(_) | Failure::Usage(_))) => {
+            Err(error @ Failure::NoDevice(_)) => {
                 return Some(Told { ticket: None, news: News::Disconnected(error.to_string()) });
             }
+            // A blank device, or one with another trial.
             Err(other) => {
-                return Some(Told { ticket: None, news: News::Failed(other.to_string()) });
+                return Some(Told { ticket: None, news: News::Unfit(other.to_string()) });
             }
         }
         match self.bedside.resume() {
@@ -222,6 +226,12 @@ impl Worker<'_> {
                 }
                 self.enrol(given.ticket, code, *feature).map(News::Enrolled)
             }
+            Order::Check { code, feature } => {
+                bedside.check_code(code, *feature).map(|checked| match checked {
+                    CodeCheck::Free(code) => News::Checked(code),
+                    CodeCheck::Known { why, code } => News::Known { why, code },
+                })
+            }
             Order::Outcome { number, y, anyway } => {
                 if let Some(why) = bedside.doubt(*number).filter(|_| !anyway) {
                     return News::Doubt(why);
@@ -244,6 +254,9 @@ impl Worker<'_> {
             Order::Operator { name } => bedside
                 .switch_operator(name)
                 .map(|()| News::Operator(bedside.log().operator().to_owned())),
+            Order::Unblind { number, reason } => {
+                bedside.unblind(*number, reason).map(|told| News::Unblinded(Box::new(told)))
+            }
             Order::Report => report(bedside),
             Order::List => Ok(News::List(enrolments(bedside))),
             Order::SaveList => save(bedside).map(News::Saved),

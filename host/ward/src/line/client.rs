@@ -80,6 +80,14 @@ pub struct Hello {
     pub image: Option<ImageHash>,
 }
 
+impl Hello {
+    /// Whether a virtual device answered: it runs no firmware image.
+    #[must_use]
+    pub const fn is_virtual(&self) -> bool {
+        self.image.is_none()
+    }
+}
+
 /// A report as the device sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {

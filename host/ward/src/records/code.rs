@@ -9,7 +9,9 @@
 //! is part of the file's digest.
 //! - `code-unicode = true` allows letters and digits of all scripts. A code is taken in NFKC, the
 //!   form without full-width, mathematical or circled letters.
-//! - `code` is a regular expression for the whole code.
+//! - `code` is a regular expression for the whole code. Case does not decide: a code that fits in
+//!   capitals or small letters alone is taken so.
+//! - `code-example` is a code that the rule allows, shown where a code is typed and in errors.
 //! - `code-check` is a check digit: the last digit of the code, which covers all digits before it.
 
 use regex_lite::Regex;
@@ -27,6 +29,7 @@ pub struct CodeRule {
     pattern: Option<String>,
     check: Option<CheckDigit>,
     unicode: bool,
+    example: Option<String>,
 }
 
 /// How a check digit is computed.
@@ -52,7 +55,7 @@ impl CodeRule {
                 )
             })?;
         }
-        Ok(Self { pattern, check, unicode: false })
+        Ok(Self { pattern, check, unicode: false, example: None })
     }
 
     /// The same rule, for letters and digits of all scripts or for ASCII alone.
@@ -60,6 +63,30 @@ impl CodeRule {
     pub const fn with_unicode(mut self, unicode: bool) -> Self {
         self.unicode = unicode;
         self
+    }
+
+    /// The same rule with an example of a code.
+    ///
+    /// # Errors
+    /// The rule does not allow the example.
+    pub fn with_example(mut self, example: Option<String>) -> Result<Self, String> {
+        if let Some(code) = &example {
+            self.check(code).map_err(|why| format!("code-example = {code:?}: {why}"))?;
+        }
+        self.example = example;
+        Ok(self)
+    }
+
+    /// How a code is written, in words for the person who types one.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match &self.example {
+            Some(example) => format!("As in the ward's list, for example {example}."),
+            None if self.unicode => {
+                "Letters, digits, - _ . or /, as in the ward's list.".to_owned()
+            }
+            None => "Letters A to Z, digits, - _ . or /, as in the ward's list.".to_owned(),
+        }
     }
 
     /// Whether letters and digits of all scripts are allowed.
@@ -99,14 +126,8 @@ impl CodeRule {
                 "the patient code {code:?} is not allowed: 1 to {MAX_CODE} letters, digits, - _ . or /"
             ));
         }
+        let code = self.fitted(code)?;
         let code = code.as_str();
-        if let Some(pattern) = &self.pattern
-            && !compiled(pattern).is_ok_and(|regex| regex.is_match(code))
-        {
-            return Err(format!(
-                "the patient code {code:?} is not allowed: this trial's codes are like {pattern}"
-            ));
-        }
         if let Some(check) = self.check
             && !check.holds(code)
         {
@@ -117,6 +138,26 @@ impl CodeRule {
             ));
         }
         Ok(code.to_owned())
+    }
+
+    /// The code in the letters of the pattern: as typed, in capitals, in small letters, or in any
+    /// mixture of them that fits.
+    fn fitted(&self, code: String) -> Result<String, String> {
+        let Some(pattern) = &self.pattern else { return Ok(code) };
+        let fits = |code: &String| compiled(pattern).is_ok_and(|regex| regex.is_match(code));
+        let forms = [code.clone(), code.to_uppercase(), code.to_lowercase()];
+        if let Some(form) = forms.into_iter().find(fits) {
+            return Ok(form);
+        }
+        let any_case = Regex::new(&format!("(?i)^(?:{pattern})$"));
+        if any_case.is_ok_and(|regex| regex.is_match(&code)) {
+            return Ok(code);
+        }
+        let like = match &self.example {
+            Some(example) => format!("a code of this trial looks like {example}"),
+            None => format!("codes of this trial have the form {pattern}"),
+        };
+        Err(format!("the patient code {code:?} is not allowed: {like}"))
     }
 
     /// The pattern, if there is one.
@@ -194,10 +235,27 @@ mod tests {
         let rule = rule(Some("P-[0-9]{3}|X"), None);
         assert_eq!(rule.check(" P-001 "), Ok("P-001".to_owned()));
         assert_eq!(rule.check("X"), Ok("X".to_owned()));
-        for bad in ["P-1", "P-0011", "p-001", "AX", ""] {
+        for bad in ["P-1", "P-0011", "AX", ""] {
             assert!(rule.check(bad).is_err(), "{bad}");
         }
         assert!(CodeRule::new(Some("P-[0-9".to_owned()), None).is_err());
+    }
+
+    /// Case does not decide, and the code gets the letters of the pattern; an example is checked,
+    /// and shown where a code is not allowed.
+    #[test]
+    fn case_does_not_decide() {
+        let plain = rule(Some("P-[0-9]{3}|Mx[a-c]"), None);
+        for (typed, code) in [("p-001", "P-001"), ("P-001", "P-001"), ("mXB", "mXB")] {
+            assert_eq!(plain.check(typed), Ok(code.to_owned()), "{typed}");
+        }
+        assert!(plain.check("P-1").unwrap_err().ends_with("have the form P-[0-9]{3}|Mx[a-c]"));
+        let shown = plain.clone().with_example(Some("P-042".to_owned())).unwrap();
+        let why = shown.check("P-1").unwrap_err();
+        assert!(why.ends_with("a code of this trial looks like P-042"), "{why}");
+        assert_eq!(shown.hint(), "As in the ward's list, for example P-042.");
+        let why = plain.with_example(Some("42".to_owned())).unwrap_err();
+        assert!(why.starts_with("code-example = \"42\": the patient code"), "{why}");
     }
 
     /// Both check digits find every single wrong digit; Damm also finds every swap of neighbours.

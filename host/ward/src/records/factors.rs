@@ -10,7 +10,7 @@ use crate::records::text;
 /// Most combinations of levels.
 pub const MAX_KINDS: usize = 64;
 /// Longest name of a factor or a level.
-const MAX_NAME: usize = 40;
+const MAX_NAME: usize = 80;
 /// Options of `assign` that no factor may be named after.
 const TAKEN: [&str; 8] = ["factor", "help", "json", "log", "operator", "port", "trial", "version"];
 

@@ -2,11 +2,13 @@
 
 pub mod account;
 pub mod alike;
+pub mod cards;
 pub mod code;
 pub mod code_break;
 pub mod consort;
 pub mod due;
 pub mod eligibility;
+pub mod expect;
 pub mod factors;
 pub mod keys;
 pub mod kit_label;

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::records::code_break::Asked;
 use crate::records::keys::KeyFile;
 use crate::records::kit_label::KitLabel;
-use crate::records::log::{Event, Log};
+use crate::records::log::{Entry, Event};
 use crate::records::register::Register;
 use crate::records::text;
 use crate::records::trial_file::TrialFile;
@@ -44,7 +44,7 @@ pub struct KitList {
 }
 
 /// The labels of a trial's kits.
-fn labels(trial: &TrialFile) -> Result<&KitLabel, Failure> {
+pub(super) fn labels(trial: &TrialFile) -> Result<&KitLabel, Failure> {
     trial.kits.as_ref().ok_or_else(|| {
         Failure::Usage(format!("the trial {:?} is not blinded: it has no kits", trial.title))
     })
@@ -124,7 +124,7 @@ pub fn arms_of(
     Ok(arms)
 }
 
-/// Unblinds one kit: logs it, then gives its arm. The key was checked
+/// Unblinds one kit: logs it, then gives its arm and the line of the log. The key was checked
 /// ([`same_key`](super::code_break::same_key)).
 ///
 /// # Errors
@@ -134,14 +134,16 @@ pub fn reveal(
     key: &KeyFile,
     asked: &Asked,
     reason: &str,
-    log: &mut Log,
-) -> Result<Arm, Failure> {
+    note: impl FnOnce(Event) -> Result<Entry, Failure>,
+) -> Result<(Arm, Entry), Failure> {
     let (labels, kits, kit) = (labels(trial)?, trial.plan.kits(), asked.kit);
     text::check("reason", reason, MAX_REASON).map_err(Failure::Usage)?;
     let (label, reason) = (labels.label(kit), reason.trim().to_owned());
     let (title, of) = (trial.title.clone(), asked.patient.clone());
     let (code, patient) = of.map_or((None, None), |(code, number)| (Some(code), Some(number)));
-    log.append(Event::Unblinded { title, kit, label, reason, code, patient })?;
+    let entry = note(Event::Unblinded { title, kit, label, reason, code, patient })?;
     let found = origin(&key.kit_key(FileDigest(trial.digest()), kits), kits, kit);
-    found.map(|(arm, _)| arm).ok_or_else(|| Failure::Refused(format!("there is no kit {kit}")))
+    found
+        .map(|(arm, _)| (arm, entry))
+        .ok_or_else(|| Failure::Refused(format!("there is no kit {kit}")))
 }

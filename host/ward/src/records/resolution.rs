@@ -1,6 +1,7 @@
 //! How the wait for a patient's outcome ended: when, and by whom. Never the outcome's value.
 
 use crate::records::log::{Entry, Event};
+use crate::records::words::told;
 
 /// How the wait for an outcome ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +53,10 @@ impl Resolution {
         answered.starts_with("OK").then_some((*number, Self { ending, time, operator }))
     }
 
-    /// The resolution in words, with the time written by `clock`.
+    /// The resolution in words.
     #[must_use]
-    pub fn in_words(&self, clock: impl Fn(&str) -> String) -> String {
-        let (time, who) = (clock(&self.time), &self.operator);
+    pub fn in_words(&self) -> String {
+        let (time, who) = (told(&self.time), &self.operator);
         match self.ending {
             Ending::Recorded => format!("recorded at {time} by {who}"),
             Ending::Lost => format!("declared lost at {time} by {who}"),

@@ -4,6 +4,7 @@ use crate::records::register::{Patient, Register};
 use crate::records::resolution::Resolution;
 use crate::records::text::csv;
 use crate::records::trial_file::TrialFile;
+use crate::records::words::stamp;
 
 /// Rows of text under a header.
 #[derive(Clone, Debug)]
@@ -50,7 +51,7 @@ impl Table {
             let kits = register.kits(patient.number).iter().map(|given| {
                 let reason = given.reason.as_ref();
                 let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
-                format!("{} {}{reason}", trial.kit_label(given.kit), given.time)
+                format!("{} {}{reason}", trial.kit_label(given.kit), stamp(given.time))
             });
             let kits = blinded.then(|| kits.collect::<Vec<_>>().join("; "));
             let mut row = vec![
@@ -59,7 +60,7 @@ impl Table {
                 trial.feature_name(patient.feature),
                 number(patient),
                 trial.given_name(&patient.given),
-                patient.since.to_string(),
+                stamp(patient.since),
                 patient.operator.clone(),
                 of(|resolved| resolved.ending.name(), "waiting"),
                 of(|resolved| &resolved.time, ""),

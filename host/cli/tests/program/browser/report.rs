@@ -54,8 +54,7 @@ fn a_closed_trial_and_its_report() {
         "Effect: mean outcome of Early walking minus that of Usual care",
         "under 65, home",
     ]);
-    let drawn = "const plot = document.querySelector('img.plot'); return plot.complete && plot.naturalWidth > 0";
-    assert_eq!(browser.run(drawn, &[]), true, "the forest plot is drawn");
+    picture_fits(&browser);
     examine(&browser, "report");
     let cut = "const table = document.querySelector('table'); return table.offsetWidth - table.parentElement.clientWidth";
     assert!(browser.run(cut, &[]).as_i64().unwrap() <= 0, "every column of the table is in sight");
@@ -65,6 +64,28 @@ fn a_closed_trial_and_its_report() {
     }
     assert!(!paper.contains("To the list") && !paper.contains("change"), "{paper}");
     assert_eq!(browser.console(), [""; 0], "nothing was blocked");
+}
+
+/// The picture of the effects has a mark for every row, fits a phone, and is dark on a dark page.
+fn picture_fits(browser: &Browser) {
+    let drawn = "const plot = document.querySelector('.plot'); \
+        const marks = Array.from(plot.querySelectorAll('.interval'), (one) => one.getBoundingClientRect()); \
+        const ink = getComputedStyle(plot.querySelector('.estimate')).backgroundColor; \
+        return { rows: document.querySelectorAll('tbody tr').length, marks: marks.length, \
+            wide: Math.max(plot.scrollWidth, ...marks.map((one) => one.right)), \
+            drawn: marks.every((one) => one.width > 0 && one.left >= 0), ink, \
+            ground: getComputedStyle(plot).backgroundColor, images: document.images.length }";
+    let look = |scheme: &str| {
+        browser.media(scheme, "");
+        let look = browser.run(drawn, &[]);
+        assert!(look["rows"] == look["marks"] && look["drawn"] == true, "{look}");
+        assert!(look["wide"].as_f64().unwrap() <= f64::from(SMALL.0), "{look}");
+        assert_eq!(look["ground"], "rgba(0, 0, 0, 0)", "the page's own ground: {look}");
+        assert_eq!(look["images"], 0, "{look}");
+        look["ink"].clone()
+    };
+    assert_ne!(look("light"), look("dark"), "the picture follows the page");
+    browser.media("light", "");
 }
 
 /// The list of enrolments as the browser saves it is what the program writes.

@@ -77,7 +77,7 @@ fn two_tabs_and_double_clicks() {
     browser.shows(&["Patient P-3, number 2"]);
     browser.switch_to(&first);
     browser.click("Enrol P-3");
-    browser.shows(&["Not done", "patient P-3 is already enrolled, as number 2"]);
+    browser.shows(&["Not done", "Patient P-3 is already enrolled, as number 2"]);
     assert_eq!((events(&ward, "arm"), events(&ward, "outcome")), (2, 1), "{}", log(&ward));
     // A note whose button is pressed three times is written once.
     browser.click("To the list");

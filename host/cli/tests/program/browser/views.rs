@@ -28,6 +28,10 @@ pub fn examine(browser: &Browser, view: &str) {
     while browser.run(settled, &[]) != true {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
+    // Every device of these tests is a virtual one.
+    let practice = "return typeof state === 'object' && state && state.link === 'up' \
+        ? document.body.innerText.includes('PRACTICE') : true";
+    assert_eq!(browser.run(practice, &[]), true, "{view} does not say PRACTICE");
     let axe = std::env::var_os("EQUIPOISE_AXE")
         .expect("EQUIPOISE_AXE names axe.min.js: cargo xtask test fetches it");
     let axe = std::fs::read_to_string(axe).unwrap();

@@ -39,7 +39,6 @@ impl Drop for Device {
 
 impl Device {
     /// Its process.
-    #[cfg(feature = "terminal-tests")]
     pub fn id(&self) -> u32 {
         self.0.id()
     }

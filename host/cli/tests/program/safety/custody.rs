@@ -15,7 +15,7 @@ fn irrevocable_commands_need_yes() {
     assert_eq!(asked.code, 2, "{asked:?}");
     for text in [
         "Enrolled: 3 of 6",
-        "Waiting for an outcome: 2; they will count as lost",
+        "Waiting for an outcome: 2 patients, who will count as lost.",
         "gives up 3 patients",
         "--yes",
     ] {

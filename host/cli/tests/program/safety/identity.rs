@@ -116,12 +116,12 @@ fn codes_follow_the_trial_file() {
         let done = ward.on_device(words);
         assert!(done.code == code && done.err.contains(why), "{done:?}");
     };
-    refused(&["assign", "P-57", "0"], 2, "this trial's codes are like P-[0-9]{4}");
+    refused(&["assign", "P-57", "0"], 2, "codes of this trial have the form P-[0-9]{4}");
     refused(&["assign", "P-5742", "0"], 2, "is not the damm check digit");
     assert_eq!(json(&ward.good(&["status", "--json"]))["assigned"], 0);
     ward.good(&["assign", " P-5724", "0"]);
     refused(&["assign", "p-5724", "0"], 1, "patient P-5724 is already enrolled");
-    refused(&["assign", "p-5728", "0"], 2, "this trial's codes are like");
+    refused(&["assign", "p-5728", "0"], 2, "is not the damm check digit");
     ward.good(&["outcome", "p-5724 ", "yes"]);
     let ward = Ward::new();
     let _device = ward.device();

@@ -1,12 +1,12 @@
 //! Orders from the page, and their checks.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::hub::Hub;
 use crate::bedside::orders::Order;
-use crate::records::alike::{alike, folded};
+use crate::records::alike::folded;
 use crate::records::eligibility::Answer;
 use crate::records::log::NoteKind;
 use crate::records::pin::Pin;
@@ -48,8 +48,12 @@ struct Number {
 #[derive(Deserialize)]
 #[serde(tag = "order", rename_all = "kebab-case", deny_unknown_fields)]
 enum Ask {
-    /// Whether a code could be enrolled.
-    Check(Code),
+    /// Whether a code could be enrolled; with one level a factor, if they were chosen.
+    Check {
+        code: String,
+        #[serde(default)]
+        levels: Vec<usize>,
+    },
     /// The form in which part of a code is searched for: the page compares, and folds nothing.
     Fold(Code),
     /// With one level a factor, by place.
@@ -83,6 +87,10 @@ enum Ask {
         patient: u32,
         reason: String,
     },
+    Unblind {
+        patient: u32,
+        reason: String,
+    },
     Note {
         patient: u32,
         kind: NoteKind,
@@ -112,12 +120,14 @@ pub async fn answer(hub: &Hub, body: &[u8]) -> Option<String> {
         return None;
     }
     let pin = pin.map(Zeroizing::new).map(|pin| Pin::typed(&pin));
-    if matches!(ask, Ask::Check(_) | Ask::Fold(_)) && !hub.with_state(|state| state.is_open(&seat))
-    {
+    if matches!(ask, Ask::Fold(_)) && !hub.with_state(|state| state.is_open(&seat)) {
         return Some(json!({ "failed": "sign in first" }).to_string());
     }
     let order = match ask {
-        Ask::Check(Code { code }) => return Some(check(hub, &code).to_string()),
+        Ask::Check { code, levels } => {
+            let feature = hub.with_state(|state| feature(state.trial(), &levels));
+            Order::Check { code, feature }
+        }
         Ask::Fold(Code { code }) => {
             return Some(json!({ "done": "folded", "folded": folded(&code) }).to_string());
         }
@@ -135,6 +145,7 @@ pub async fn answer(hub: &Hub, body: &[u8]) -> Option<String> {
         }
         Ask::Lost(Number { patient }) => Order::Lost { number: patient },
         Ask::Replace { patient, reason } => Order::Replace { number: patient, reason },
+        Ask::Unblind { patient, reason } => Order::Unblind { number: patient, reason },
         Ask::Elsewhere { gap } => Order::Elsewhere { gap },
         Ask::Note { patient, kind, text, should_be } => {
             let right = hub.with_state(|state| feature(state.trial(), &should_be));
@@ -159,20 +170,4 @@ fn feature(trial: &TrialFile, levels: &[usize]) -> Option<u8> {
         trial.factors.get(factor).is_some_and(|factor| *level < factor.levels.len())
     };
     levels.iter().enumerate().all(known).then(|| trial.factors.feature(levels)).flatten()
-}
-
-/// Whether a code is one of the trial and not on the waiting list; the log is asked when the
-/// patient is enrolled.
-fn check(hub: &Hub, code: &str) -> Value {
-    hub.with_state(|state| {
-        if let Some(known) = state.waiting().iter().find(|one| alike(&one.code, code)) {
-            let why =
-                format!("patient {} is already enrolled, as number {}", known.code, known.number);
-            return json!({ "failed": why });
-        }
-        match state.trial().code.check(code) {
-            Err(why) => json!({ "failed": why }),
-            Ok(code) => json!({ "done": "checked", "code": code }),
-        }
-    })
 }

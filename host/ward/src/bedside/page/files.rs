@@ -31,5 +31,6 @@ pub const FILES: &[File] = &[
     File::script("list.js", include_str!("files/list.js")),
     File::script("enrol.js", include_str!("files/enrol.js")),
     File::script("patients.js", include_str!("files/patients.js")),
+    File::script("unblind.js", include_str!("files/unblind.js")),
     File::script("report.js", include_str!("files/report.js")),
 ];

@@ -10,12 +10,13 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use serde_json::json;
 use tokio::sync::watch;
 
 use super::state::State;
-use crate::bedside::orders::{Given, News, Order, SCREEN, Ticket, Told};
+use crate::bedside::orders::{Given, News, Order, SCREEN, SILENCE, Ticket, Told};
 use crate::records::pin::Pin;
 use crate::records::trial_file::TrialFile;
 
@@ -34,6 +35,8 @@ pub struct Hub {
 
 struct Inner {
     state: State,
+    /// When the device thread last told something.
+    heard: Instant,
     /// The state as it was last told.
     text: String,
     /// Every order that is remembered, by the name of its form.
@@ -70,7 +73,9 @@ impl Kind {
     const fn of(order: &Order) -> Self {
         match order {
             Order::Find { .. }
+            | Order::Check { .. }
             | Order::Report
+            | Order::Unblind { .. }
             | Order::List
             | Order::SignIn { .. }
             | Order::SignOut
@@ -130,7 +135,8 @@ impl Hub {
         let state = State::new(trial);
         let text = state.whole_text();
         let (forms, open, passing) = (HashMap::new(), HashMap::new(), VecDeque::new());
-        let inner = Inner { state, text, orders: forms, open, passing, waiting: 0, last: SCREEN };
+        let (waiting, last, heard) = (0, SCREEN, Instant::now());
+        let inner = Inner { state, heard, text, orders: forms, open, passing, waiting, last };
         Self { orders, inner: Mutex::new(inner), changes: watch::Sender::new(0) }
     }
 
@@ -141,6 +147,7 @@ impl Hub {
     /// Takes news of the worker.
     pub fn hear(&self, told: &Told) {
         let mut inner = self.inner();
+        inner.heard = Instant::now();
         // Other pages need not know that a question had no answer.
         let form = told.ticket.and_then(|ticket| inner.open.get(&ticket));
         let order = form.and_then(|form| inner.orders.get(form));
@@ -166,7 +173,8 @@ impl Hub {
     /// The state as JSON, as the page at this seat may see it.
     #[must_use]
     pub fn text(&self, seat: &str) -> String {
-        self.inner().state.json_at(seat).to_string()
+        let inner = self.inner();
+        inner.state.json_at(seat, inner.heard.elapsed() >= SILENCE).to_string()
     }
 
     /// Looks at the state.
@@ -294,9 +302,9 @@ mod tests {
         assert_eq!(kept, Some(json!({ "done": "noted", "code": "P-1" }).to_string()));
     }
 
-    /// The failure of a question is told to who asked; that of another order to every page.
+    /// A failure is told to who asked: it may be about another patient than the one on the next page.
     #[test]
-    fn a_failed_question_is_not_news() {
+    fn a_failure_is_told_to_its_asker() {
         let (hub, _given) = hub();
         give(&hub, "question", Order::Find { code: "P-1".to_owned() }).unwrap();
         fails(&hub, 1);
@@ -307,6 +315,8 @@ mod tests {
         );
         give(&hub, "order", Order::Lost { number: 1 }).unwrap();
         fails(&hub, 2);
-        assert!(hub.text("").contains("\"text\":\"no\""));
+        assert!(!hub.text("").contains("\"text\":\"no\""));
+        hub.hear(&Told { ticket: None, news: News::Failed("the disk is full".to_owned()) });
+        assert!(hub.text("").contains("\"text\":\"the disk is full\""));
     }
 }

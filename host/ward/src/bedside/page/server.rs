@@ -22,15 +22,15 @@ use super::connections::{self, Kept, Place, Times};
 use super::guard::{Door, Guard, Refusal};
 use super::hub::Hub;
 use super::open::Link;
+use crate::bedside::orders::SILENCE;
 
 /// How often a page gets a sign of life when nothing changes. It gives up after three times as long
 /// without one (`SILENCE` in `page/link.js`).
 const BEAT: Duration = Duration::from_secs(10);
 
 /// Nothing from other hosts, nothing inline, no frame around the page, no text taken for markup.
-/// The report's picture is a blob that the script makes.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-     img-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
      require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// Headers of every response.
@@ -179,6 +179,7 @@ fn events(
         (hub, changes, (seat, None::<String>), Some(kept)),
         move |(hub, mut changes, (seat, told), kept)| async move {
             kept.as_ref()?;
+            let beat = tokio::time::Instant::now() + BEAT;
             loop {
                 changes.mark_unchanged();
                 let text = hub.text(&seat);
@@ -194,10 +195,13 @@ fn events(
                         (hub, changes, (seat, told), None),
                     ));
                 }
-                match tokio::time::timeout(BEAT.min(end - now), changes.changed()).await {
+                let wait = SILENCE.min(beat.saturating_duration_since(now)).min(end - now);
+                match tokio::time::timeout(wait, changes.changed()).await {
                     // The state may have changed, or only an answer has come.
                     Ok(Ok(())) => {}
                     Ok(Err(_)) => return None,
+                    // A silent device changes the state without news.
+                    Err(_) if tokio::time::Instant::now() < beat => {}
                     Err(_) => {
                         let event =
                             Event::default().event("beat").data(Timestamp::now().to_string());

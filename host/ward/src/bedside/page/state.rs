@@ -11,10 +11,10 @@ use crate::bedside::seats::Signed;
 use crate::records::alike::folded;
 use crate::records::eligibility::Question;
 use crate::records::log::NoteKind;
-use crate::records::picture;
 use crate::records::register::Patient;
 use crate::records::report::Effects;
 use crate::records::trial_file::TrialFile;
+use crate::records::words::stamp;
 use equipoise::terms::Phase;
 use equipoise::wire::{NextLook, Status};
 
@@ -38,6 +38,10 @@ pub struct State {
     unanswered: Option<String>,
     wanted: Option<(String, u8)>,
     message: Message,
+    /// Whether the device is a virtual one.
+    practice: bool,
+    /// Whether this machine may unblind.
+    unblinds: bool,
     /// Who is signed in where; none if there is no staff file.
     seats: Option<Signed>,
 }
@@ -54,16 +58,14 @@ impl State {
             unanswered: None,
             wanted: None,
             message: Message::default(),
+            practice: false,
+            unblinds: false,
             seats: None,
         }
     }
 
     pub const fn trial(&self) -> &TrialFile {
         &self.trial
-    }
-
-    pub fn waiting(&self) -> &[Patient] {
-        &self.waiting
     }
 
     /// Updates the state from a piece of news.
@@ -76,6 +78,9 @@ impl State {
                 self.connection = Connection::Up(port.clone());
             }
             News::Disconnected(why) => self.connection = Connection::Down(why.clone()),
+            News::Unfit(why) => self.connection = Connection::Unfit(why.clone()),
+            News::Practice(practice) => self.practice = *practice,
+            News::Unblinds(unblinds) => self.unblinds = *unblinds,
             News::Progress(status) => self.status = Some(*status),
             News::Gap(gap) => self.gap.clone_from(gap),
             News::Waiting(waiting) => {
@@ -106,6 +111,8 @@ impl State {
             News::Noted(code) => {
                 self.say(&format!("The note on patient {code} is in the log."), false);
             }
+            // The view that gave an order is told of its failure; nobody else acts on it.
+            News::Failed(_) | News::WrongPin(_) if told.ticket.is_some() => {}
             News::Failed(why) | News::WrongPin(why) => self.say(why, true),
             News::Excluded(why) => self.say(&format!("A patient is {why}."), false),
             News::Seats(seats) => self.seats.clone_from(seats),
@@ -117,6 +124,10 @@ impl State {
             | News::Report(_)
             | News::List(_)
             | News::Saved(_)
+            | News::Checked(_)
+            | News::Known { .. }
+            // An arm is for the tab that asked.
+            | News::Unblinded(_)
             | News::Entered(_) => {}
         }
     }
@@ -130,9 +141,14 @@ impl State {
         self.seats.as_ref().is_none_or(|signed| signed.contains_key(seat))
     }
 
-    /// The state for the page at this seat. Where nobody signed in, it has nothing of patients.
-    pub fn json_at(&self, seat: &str) -> Value {
+    /// The state for the page at this seat. Where nobody signed in, it has nothing of patients. A
+    /// `silent` device has been asked and has not answered for some time.
+    pub fn json_at(&self, seat: &str, silent: bool) -> Value {
         let mut shown = self.json();
+        if silent && matches!(self.connection, Connection::Up(_)) {
+            shown["link"] = "silent".into();
+            shown["up"] = false.into();
+        }
         shown["staff"] = self.seats.is_some().into();
         shown["signed"] = json!(self.seats.as_ref().and_then(|signed| signed.get(seat)));
         if let Some(signed) = &self.seats {
@@ -153,10 +169,11 @@ impl State {
 
     fn json(&self) -> Value {
         let trial = &self.trial;
-        let (up, device) = match &self.connection {
-            Connection::Looking => (false, "Looking for the device.".to_owned()),
-            Connection::Up(port) => (true, port.clone()),
-            Connection::Down(why) => (false, why.clone()),
+        let (link, device) = match &self.connection {
+            Connection::Looking => ("looking", "Looking for the device."),
+            Connection::Up(port) => ("up", port.as_str()),
+            Connection::Down(why) => ("down", why.as_str()),
+            Connection::Unfit(why) => ("unfit", why.as_str()),
         };
         let factors: Vec<_> = trial
             .factors
@@ -171,10 +188,11 @@ impl State {
         json!({
             "title": trial.title, "question": trial.question, "labels": trial.labels,
             "blinded": trial.kits.is_some(),
-            "scale": trial.plan.scale(), "factors": factors, "pattern": trial.code.pattern(),
-            "unicode": trial.code.unicode(),
+            "scale": trial.plan.scale(), "factors": factors, "hint": trial.code.hint(),
             "notes": NoteKind::ALL.map(|kind| json!({ "kind": kind, "name": kind.name() })),
-            "up": up, "looking": self.connection == Connection::Looking, "device": device,
+            "up": link == "up", "link": link, "device": device, "practice": self.practice,
+            "unblinds": self.unblinds,
+            "id": self.status.as_ref().map(|status| status.name.id.to_string()),
             "status": self.status.as_ref().map(progress),
             "full": self.status.as_ref().and_then(no_room),
             "waiting": self.waiting.iter().map(|one| patient(trial, one)).collect::<Vec<_>>(),
@@ -213,7 +231,7 @@ impl State {
                 let rows: Vec<_> = rows.collect();
                 let arms = arms_of(trial);
                 json!({
-                    "done": "report", "svg": picture::svg(&trial.title, &effects, Some(&arms)),
+                    "done": "report",
                     "rows": rows, "enrolled": effects.enrolled, "outcomes": effects.outcomes(),
                     "why": effects.why, "arms": arms, "trial": effects.trial.to_string(),
                     "warning": effects.warning(),
@@ -224,8 +242,18 @@ impl State {
             News::Failed(why) | News::WrongPin(why) => json!({ "failed": why }),
             News::Excluded(why) => json!({ "done": "excluded", "why": why }),
             News::Seated => json!({ "done": "seated" }),
+            News::Checked(code) => json!({ "done": "checked", "code": code }),
+            News::Unblinded(told) => json!({
+                "done": "unblinded", "code": told.patient.code, "number": told.patient.number,
+                "arm": { "name": trial.arm_name(told.arm), "sign": told.arm.index() },
+                "time": told.entry.time, "operator": told.entry.operator,
+            }),
+            News::Known { why, code } => json!({ "failed": why, "known": code }),
             News::Connected(_)
             | News::Disconnected(_)
+            | News::Unfit(_)
+            | News::Practice(_)
+            | News::Unblinds(_)
             | News::Progress(_)
             | News::Saved(_)
             | News::Pending(_)
@@ -264,8 +292,8 @@ fn progress(status: &Status) -> Value {
 fn patient(trial: &TrialFile, patient: &Patient) -> Value {
     json!({
         "code": patient.code, "number": patient.number, "kind": trial.feature_name(patient.feature),
-        "arm": arm(trial, patient), "since": patient.since.to_string(), "operator": patient.operator,
-        "due": trial.due.map(|due| due.after(patient.since).to_string()),
+        "arm": arm(trial, patient), "since": stamp(patient.since), "operator": patient.operator,
+        "due": trial.due.map(|due| stamp(due.after(patient.since))),
         "folded": folded(&patient.code), "marks": patient.marks.words(),
         "withdrawn": patient.marks.is_withdrawn(), "instead": trial.replaced_name(&patient.given),
     })
@@ -301,7 +329,7 @@ fn whole(trial: &TrialFile, record: &Record) -> Value {
     shown["notes"] = notes.collect();
     let kits = record.kits.iter().map(|given| {
         json!({
-            "label": trial.kit_label(given.kit), "time": given.time.to_string(),
+            "label": trial.kit_label(given.kit), "time": stamp(given.time),
             "operator": given.operator, "reason": given.reason,
         })
     });

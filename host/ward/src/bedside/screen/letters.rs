@@ -7,7 +7,7 @@
 pub const ROWS: u16 = 5;
 const COLUMNS: u8 = 5;
 
-const GLYPHS: [(char, [u8; 5]); 41] = [
+const GLYPHS: [(char, [u8; 5]); 51] = [
     ('A', [0b01110, 0b10001, 0b11111, 0b10001, 0b10001]),
     ('B', [0b11110, 0b10001, 0b11110, 0b10001, 0b11110]),
     ('C', [0b01111, 0b10000, 0b10000, 0b10000, 0b01111]),
@@ -34,6 +34,16 @@ const GLYPHS: [(char, [u8; 5]); 41] = [
     ('X', [0b10001, 0b01010, 0b00100, 0b01010, 0b10001]),
     ('Y', [0b10001, 0b01010, 0b00100, 0b00100, 0b00100]),
     ('Z', [0b11111, 0b00010, 0b00100, 0b01000, 0b11111]),
+    ('Ä', [0b01010, 0b00000, 0b01110, 0b11111, 0b10001]),
+    ('Ö', [0b01010, 0b00000, 0b01110, 0b10001, 0b01110]),
+    ('Ü', [0b01010, 0b00000, 0b10001, 0b10001, 0b01110]),
+    ('Å', [0b00100, 0b00000, 0b01110, 0b11111, 0b10001]),
+    ('Æ', [0b01111, 0b10100, 0b11111, 0b10100, 0b10111]),
+    ('Ø', [0b01111, 0b10011, 0b10101, 0b11001, 0b11110]),
+    ('É', [0b00110, 0b11111, 0b11110, 0b10000, 0b11111]),
+    ('È', [0b01100, 0b11111, 0b11110, 0b10000, 0b11111]),
+    ('Ñ', [0b01110, 0b00000, 0b11001, 0b10101, 0b10011]),
+    ('Ç', [0b01111, 0b10000, 0b01111, 0b00100, 0b01100]),
     ('0', [0b01110, 0b10011, 0b10101, 0b11001, 0b01110]),
     ('1', [0b01100, 0b00100, 0b00100, 0b00100, 0b11111]),
     ('2', [0b11110, 0b00001, 0b01110, 0b10000, 0b11111]),
@@ -113,9 +123,25 @@ mod tests {
         assert_eq!(large("TI", 76, 1).unwrap()[1], "  █     █  ");
     }
 
+    /// Umlauts are letters of their own, and ß is SS.
+    #[test]
+    fn umlauts_are_large() {
+        let early = large("Frühes Gehen", 76, 1).unwrap();
+        assert_eq!(early[0].chars().skip(12).take(5).collect::<String>(), " █ █ ");
+        let letters = GLYPHS.map(|(letter, _)| letter);
+        for name in
+            ["Ärztlich", "Öl", "Übung", "weiß", "Åse", "Ægir", "Øre", "Café", "Niño", "Façade"]
+        {
+            let known = name.to_uppercase().chars().all(|letter| letters.contains(&letter));
+            assert!(known && large(name, 76, 1).is_some(), "{name}");
+        }
+        let shapes: std::collections::BTreeSet<_> = GLYPHS.iter().map(|(_, rows)| rows).collect();
+        assert_eq!(shapes.len(), GLYPHS.len(), "no two letters look alike");
+    }
+
     #[test]
     fn a_letter_without_a_glyph_is_not_guessed() {
-        assert_eq!(large("Früh", 76, 2), None);
+        assert_eq!(large("Žár", 76, 2), None);
         assert_eq!(large("", 76, 2), None);
     }
 }

@@ -204,6 +204,10 @@ pub struct Model {
     pub trial: TrialFile,
     /// Whether there is a device.
     pub connection: Connection,
+    /// Whether the device has been asked and has not answered for some time.
+    pub silent: bool,
+    /// Whether the device is a virtual one.
+    pub practice: bool,
     /// The public facts, as last heard.
     pub status: Option<Status>,
     /// Patients without an outcome, the longest waiting first.
@@ -216,6 +220,8 @@ pub struct Model {
     pub search: String,
     /// Whether keys change the search.
     pub searching: bool,
+    /// The number of the patient who was chosen when the search began.
+    before_search: Option<u32>,
     /// The scene in the middle.
     pub scene: Scene,
     /// Who works at the terminal.
@@ -249,12 +255,15 @@ impl Model {
         Self {
             trial,
             connection: Connection::Looking,
+            silent: false,
+            practice: false,
             status: None,
             waiting: Vec::new(),
             gap: None,
             cursor: 0,
             search: String::new(),
             searching: false,
+            before_search: None,
             scene: Scene::List,
             operator: String::new(),
             message: String::new(),

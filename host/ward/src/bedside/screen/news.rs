@@ -31,6 +31,8 @@ impl Model {
                 self.connection = Connection::Up(port);
             }
             News::Disconnected(why) => self.connection = Connection::Down(why),
+            News::Unfit(why) => self.connection = Connection::Unfit(why),
+            News::Practice(practice) => self.practice = practice,
             News::Progress(status) => self.status = Some(status),
             News::Gap(gap) => self.gap = gap,
             News::Waiting(waiting) => {
@@ -58,7 +60,7 @@ impl Model {
                     found += &format!(" Kit {kit} {}: {reason}.", moment(given.time));
                 }
                 if let Some(resolved) = resolved {
-                    found += &format!(" Outcome {}.", resolved.in_words(str::to_owned));
+                    found += &format!(" Outcome {}.", resolved.in_words());
                 }
                 self.say(&found);
                 self.scene = Scene::Arm(patient);
@@ -77,8 +79,14 @@ impl Model {
                 }
             }
             News::Saved(path) => self.say(&format!("The list of enrolments is in {path}")),
-            // The screen asks for neither, and knows of its own enrolment by `Pending`.
-            News::Report(_) | News::List(_) | News::Unanswered(_) => {}
+            // The screen asks for none of these, and knows of its own enrolment by `Pending`.
+            News::Report(_)
+            | News::List(_)
+            | News::Checked(_)
+            | News::Known { .. }
+            | News::Unblinds(_)
+            | News::Unblinded(_)
+            | News::Unanswered(_) => {}
             News::Entered(address) => {
                 // A message that somebody may be reading in a form is not replaced.
                 if self.scene == Scene::List && !self.error {

@@ -13,7 +13,7 @@ use ratatui::crossterm::event::{self, Event as Input, KeyEventKind};
 use super::view::view;
 use super::{Model, News, Order};
 use crate::bedside::Bedside;
-use crate::bedside::orders::{Given, SCREEN, Told};
+use crate::bedside::orders::{Given, SCREEN, SILENCE, Told};
 use crate::bedside::seats::SCREEN_SEAT;
 use crate::bedside::worker;
 use crate::failure::Failure;
@@ -77,15 +77,18 @@ fn show(
     news: &Receiver<Told>,
 ) -> std::io::Result<()> {
     let mut used = Instant::now();
+    let mut heard = Instant::now();
     while !model.quit {
         model.now = Timestamp::now();
         for Told { ticket, news } in news.try_iter() {
+            heard = Instant::now();
             if ticket.is_none_or(|ticket| ticket == SCREEN) {
                 model.news(news);
             } else {
                 model.news_of_others(news);
             }
         }
+        model.silent = heard.elapsed() >= SILENCE;
         terminal.draw(|frame| view(model, frame))?;
         if !event::poll(FRAME)? {
             continue;

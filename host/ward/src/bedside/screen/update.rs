@@ -55,6 +55,8 @@ impl Model {
             (Scene::Arm(_) | Scene::Help, KeyCode::Enter) => return (Scene::List, None),
             (Scene::Code { text }, KeyCode::Enter) => return (self.coded(text), None),
             (Scene::Code { text }, key) => {
+                // What was said of one code is not said of the next.
+                self.say("");
                 return (Scene::Code { text: edit(text, key, MAX_CODE) }, None);
             }
             (Scene::Kind { code, mut levels, .. }, KeyCode::Esc) => {
@@ -144,6 +146,7 @@ impl Model {
                 return (Scene::List, Some(Order::Find { code: text.trim().to_owned() }));
             }
             (Scene::Find { text }, key) => {
+                self.say("");
                 return (Scene::Find { text: edit(text, key, MAX_CODE) }, None);
             }
             (Scene::Operator { text }, KeyCode::Enter) if !text.trim().is_empty() => {
@@ -177,6 +180,10 @@ impl Model {
             (Connection::Up(_), None) => {
                 self.fail("The device has not told its state yet: try again.")
             }
+            (Connection::Unfit(why), _) => {
+                let why = why.clone();
+                self.fail(&format!("Nobody can be enrolled: {why}."));
+            }
             _ => self.fail("There is no device: nobody can be enrolled before it is back."),
         }
         Scene::List
@@ -184,8 +191,11 @@ impl Model {
 
     fn coded(&mut self, text: String) -> Scene {
         if let Some(patient) = self.waiting.iter().find(|patient| alike(&patient.code, &text)) {
-            let known = patient.code.clone();
-            self.fail(&format!("Patient {known} is already enrolled."));
+            let (known, number) = (patient.code.clone(), patient.number);
+            let kind = self.trial.feature_name(patient.feature);
+            self.fail(&format!(
+                "Patient {known} is already enrolled, as number {number}, {kind:?}: Esc, then F shows the patient."
+            ));
             return Scene::Code { text };
         }
         match self.trial.code.check(&text) {

@@ -39,9 +39,15 @@ pub fn view(model: &Model, frame: &mut Frame<'_>) {
         );
         return;
     }
-    let down = matches!(model.connection, Connection::Down(_));
+    let trouble = matches!(model.connection, Connection::Down(_) | Connection::Unfit(_));
+    let title = if has_long_title(model, area.width) {
+        model.trial.title.chars().count().div_ceil(usize::from(area.width).saturating_sub(12))
+            as u16
+    } else {
+        0
+    };
     let rows = [
-        Constraint::Length(if down { 5 } else { 4 }),
+        Constraint::Length(title + if trouble { 5 } else { 4 }),
         Constraint::Min(8),
         Constraint::Length(3),
         Constraint::Length(1),
@@ -63,15 +69,26 @@ pub fn view(model: &Model, frame: &mut Frame<'_>) {
 }
 
 fn header(model: &Model, frame: &mut Frame<'_>, area: Rect) {
+    let bad = bold().patch(colour(model, Color::Red));
     let (state, style) = match &model.connection {
         Connection::Looking => ("looking for the device".to_owned(), Style::new()),
+        Connection::Up(_) if model.silent => ("NO ANSWER from the device".to_owned(), bad),
         Connection::Up(port) => (format!("connected: {port}"), colour(model, Color::Green)),
-        Connection::Down(_) => ("NO DEVICE".to_owned(), bold().patch(colour(model, Color::Red))),
+        Connection::Down(_) => ("NO DEVICE".to_owned(), bad),
+        Connection::Unfit(_) => ("THIS DEVICE CANNOT BE USED".to_owned(), bad),
     };
-    let room = usize::from(area.width).saturating_sub(model.trial.title.chars().count() + 8);
+    let practice = if model.practice { "PRACTICE: " } else { "" };
+    let long = has_long_title(model, area.width);
+    let title = if long {
+        practice.trim_end_matches(": ").to_owned()
+    } else {
+        format!("{practice}{}", model.trial.title)
+    };
+    let room = usize::from(area.width).saturating_sub(title.chars().count() + 8);
     let state = Span::styled(format!(" {} ", cut(&state, room)), style);
+    let title = if title.is_empty() { title } else { format!(" {title} ") };
     let block = Block::bordered()
-        .title(Span::styled(format!(" {} ", model.trial.title), bold()))
+        .title(Span::styled(title, bold()))
         .title(Line::from(state).alignment(Alignment::Right))
         .title_bottom(Line::from(who_works(model)).alignment(Alignment::Right));
     let mut lines = model.status.map_or_else(
@@ -104,12 +121,21 @@ fn header(model: &Model, frame: &mut Frame<'_>, area: Rect) {
             ]
         },
     );
-    if let Connection::Down(why) = &model.connection {
+    if let Connection::Down(why) | Connection::Unfit(why) = &model.connection {
         // What was last heard of the trial's phase may be old; why there is no device matters now.
         lines.truncate(1);
         lines.push(Line::styled(format!("! {}", why.replace('\n', " ")), style));
     }
+    if long {
+        lines.insert(0, Line::styled(model.trial.title.clone(), bold()));
+    }
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), area);
+}
+
+/// Whether the title leaves no room beside it for the state of the device, and so gets lines of its
+/// own.
+fn has_long_title(model: &Model, width: u16) -> bool {
+    model.trial.title.chars().count() > usize::from(width) / 2
 }
 
 /// The person who works at the screen, for its frame.
@@ -131,7 +157,6 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
         Scene::Help => lines(frame, area, "Help", HELP.lines().map(Line::from).collect()),
         Scene::Code { text } => {
             let number = model.status.map_or(1, |status| status.assigned + 1);
-            let letters = if model.trial.code.unicode() { "Letters" } else { "Letters A to Z" };
             let form = vec![
                 Line::default(),
                 Line::from(format!("  The next patient will be number {number}.")),
@@ -141,7 +166,7 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
                     Span::styled(format!("{text}_"), bold()),
                 ]),
                 Line::default(),
-                Line::from(format!("  {letters}, digits, - _ . or /, as in the ward's list.")),
+                Line::from(format!("  {}", model.trial.code.hint())),
             ];
             lines(frame, area, "Enrol a patient", form);
         }
@@ -267,7 +292,8 @@ fn arm(model: &Model, patient: &Patient, frame: &mut Frame<'_>, area: Rect) {
     text.push(Line::default());
     text.push(Line::styled(given, bold()));
     let block = Block::bordered().title(format!(" {who} "));
-    frame.render_widget(Paragraph::new(text).alignment(Alignment::Center).block(block), area);
+    let text = Paragraph::new(text).alignment(Alignment::Center).wrap(Wrap { trim: false });
+    frame.render_widget(text.block(block), area);
 }
 
 fn asking(
@@ -280,7 +306,8 @@ fn asking(
 ) {
     let mut text =
         vec![Line::default(), Line::styled(format!("  Asking the device for {what} ..."), bold())];
-    if matches!(model.connection, Connection::Down(_)) && enrolment {
+    let silent = model.silent || !matches!(model.connection, Connection::Up(_));
+    if silent && enrolment {
         text.push(Line::default());
         text.push(Line::from(
             "  The device does not answer. Plug it in again: the same request is sent",

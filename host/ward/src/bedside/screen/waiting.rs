@@ -62,9 +62,9 @@ impl Model {
                 return Scene::Operator { text: String::new() };
             }
             (KeyCode::Char('o' | 'l' | 'a' | 'n'), None) => self.fail("No patient is chosen."),
-            (KeyCode::Char('/'), _) => self.searching = true,
+            (KeyCode::Char('/'), _) => self.begin_search(),
             (KeyCode::Char(digit), _) if digit.is_ascii_digit() => {
-                self.searching = true;
+                self.begin_search();
                 self.search = digit.to_string();
                 self.cursor = 0;
             }
@@ -80,9 +80,15 @@ impl Model {
         Scene::List
     }
 
-    /// Ends the search; the cursor stays on its patient.
+    fn begin_search(&mut self) {
+        self.searching = true;
+        self.before_search = self.selected().map(|patient| patient.number);
+    }
+
+    /// Ends the search; the cursor stays on its patient, or on the one of before the search if no
+    /// code has the text.
     fn show_all(&mut self) {
-        let number = self.selected().map(|patient| patient.number);
+        let number = self.selected().map(|patient| patient.number).or(self.before_search.take());
         (self.searching, self.search) = (false, String::new());
         let place = self.waiting.iter().position(|patient| Some(patient.number) == number);
         self.cursor = place.unwrap_or(0);

@@ -58,6 +58,7 @@ use head::HeadFile;
 use jiff::Timestamp;
 
 use crate::records::signing::{Signature, Signer};
+use crate::records::words::stamp;
 
 /// An open log, locked against a second terminal.
 #[derive(Debug)]
@@ -165,11 +166,9 @@ impl Log {
     /// The log is not ready, or the disk refused; no later line can follow a part of this one.
     pub fn append(&mut self, event: Event) -> Result<Entry, LogError> {
         self.ready()?;
-        let time =
-            Timestamp::from_millisecond(Timestamp::now().as_millisecond()).unwrap_or_default();
         let entry = Entry {
             line: self.head.lines + 1,
-            time: time.to_string(),
+            time: stamp(Timestamp::now()),
             operator: self.operator.clone(),
             signed: self.signer.as_ref().and_then(|signer| Signature::of(signer, &event)),
             event,

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::{TrialFile, VERSION};
 use crate::records::code::{CheckDigit, CodeRule};
 use crate::records::eligibility::{Eligibility, RawQuestion};
+use crate::records::expect::Expect;
 use crate::records::factors::{Factors, names};
 use crate::records::kit_label::{KitLabel, RawLabel};
 use crate::records::signing::Signing;
@@ -16,7 +17,7 @@ use equipoise_study::boundaries::adjusted::{Boundary, RawBoundary};
 
 /// Most labels a graded outcome may have before it must be entered as a number.
 const MAX_LABELS: usize = 12;
-const MAX_SENTENCE: usize = 60;
+const MAX_SENTENCE: usize = 160;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,6 +31,8 @@ struct Raw {
     code: Option<String>,
     #[serde(rename = "code-check")]
     code_check: Option<CheckDigit>,
+    #[serde(rename = "code-example")]
+    code_example: Option<String>,
     #[serde(rename = "code-unicode", default)]
     code_unicode: bool,
     #[serde(default)]
@@ -43,6 +46,7 @@ struct Raw {
     kits: Option<RawLabel>,
     plan: toml::Table,
     boundary: Option<RawBoundary>,
+    expect: Option<Expect>,
     outcome: RawOutcome,
 }
 
@@ -120,9 +124,16 @@ pub(super) fn check(text: &str) -> Result<TrialFile, String> {
         arms,
         question: raw.outcome.question,
         labels: raw.outcome.labels,
-        code: CodeRule::new(raw.code, raw.code_check)?.with_unicode(raw.code_unicode),
+        code: CodeRule::new(raw.code, raw.code_check)?
+            .with_unicode(raw.code_unicode)
+            .with_example(raw.code_example)?,
         due: raw.outcome.due.map(|due| due.parse()).transpose()?,
         boundary: raw.boundary.map(Boundary::try_from).transpose()?,
+        expect: raw
+            .expect
+            .map(Expect::check)
+            .transpose()
+            .map_err(|why| format!("[expect] {why}"))?,
         kits: kits(raw.blinded, raw.kits, &plan)?,
         eligibility: Eligibility::new(raw.eligibility)?,
         signing: Signing::new(raw.sign, raw.lock_after)?,

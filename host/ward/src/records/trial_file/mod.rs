@@ -3,11 +3,12 @@
 //! | key | meaning | allowed |
 //! |---|---|---|
 //! | `version` | version of the format | 2 |
-//! | `title` | name of the trial | 1 to 60 characters |
+//! | `title` | name of the trial | 1 to 160 characters |
 //! | `features` | names of the kinds of patient, in the device's order from 0 | 1 to 64 different names |
 //! | `[factors]` | instead of `features`: factors with their levels, see [`crate::records::factors`] | up to 64 combinations |
 //! | `arms` | names of arm 0 and arm 1 | 2 different names |
 //! | `code` | what patient codes look like, see [`crate::records::code`]; may be left out | a regular expression |
+//! | `code-example` | a patient code, shown where one is typed; may be left out | a code that the other keys allow |
 //! | `code-check` | check digit of patient codes; may be left out | `"luhn"`, `"damm"` |
 //! | `code-unicode` | whether patient codes may have letters and digits of all scripts; may be left out | `true`, `false` |
 //! | `sign` | acts for which a person of the staff types the PIN again; may be left out | of `"enrol"`, `"outcome"`, `"unblind"` |
@@ -16,13 +17,14 @@
 //! | `[kits]` | what is written on a kit, see [`super::kit_label`]; may be left out | only in a blinded trial |
 //! | `[plan]` | the keys of [`equipoise::plan`]; `features` may be left out, it is the number of names | numbers as integers, decimals or `"num/den"` |
 //! | `[boundary]` `kind`, `effect` | critical values for several reports and the planned effect, see [`equipoise_study::boundaries`]; may be left out | `"obrien-fleming"`, `"pocock"`; -1..=1 |
+//! | `[expect]` `baseline`, `effect` | mean outcome under arm 0, and under arm 1 less that, as shares of the scale, see [`crate::records::expect`]; may be left out | 0..=1 both |
 //! | `[[eligibility]]` `text`, `answer`, `consent` | questions before every enrolment, see [`crate::records::eligibility`]; may be left out | up to 20 |
-//! | `[outcome]` `question` | what is asked about a patient | 1 to 60 characters |
+//! | `[outcome]` `question` | what is asked about a patient | 1 to 160 characters |
 //! | `[outcome]` `better` | which outcome is the better one | `"high"`, `"low"`, or the first or last label |
 //! | `[outcome]` `due` | how long after the enrolment the outcome is due; may be left out | as `"14 days"` |
 //! | `[outcome]` `labels` | names of the outcomes 0, 1, ..; without them an outcome is entered as a number | `scale` + 1 different names |
 //!
-//! A name has 1 to 40 characters, none of them control or invisible characters. Errors name file,
+//! A name has 1 to 80 characters, none of them control or invisible characters. Errors name file,
 //! key, value and what is allowed. The device sees numbers and a digest ([`digest`]), no names.
 
 mod check;
@@ -35,6 +37,7 @@ use crate::records::alike::check_names;
 use crate::records::code::CodeRule;
 use crate::records::due::Due;
 use crate::records::eligibility::Eligibility;
+use crate::records::expect::Expect;
 use crate::records::factors::Factors;
 use crate::records::kit_label::KitLabel;
 use crate::records::register::Treatment;
@@ -51,7 +54,7 @@ pub const VERSION: i64 = 2;
 pub const EXAMPLE: &str = include_str!("../../../../../examples/trial.toml");
 
 /// A trial: its plan and its words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TrialFile {
     /// Name of the trial.
     pub title: String,
@@ -73,6 +76,8 @@ pub struct TrialFile {
     pub due: Option<Due>,
     /// How intervals are kept valid over several reports, if the file says so.
     pub boundary: Option<Boundary>,
+    /// Effect that the trial was planned for, if the file says so.
+    pub expect: Option<Expect>,
     /// Form of kit labels, in a blinded trial.
     pub kits: Option<KitLabel>,
     /// Questions before every enrolment.
@@ -190,24 +195,32 @@ impl TrialFile {
         self.kits.as_ref().map_or_else(|| kit.to_string(), |labels| labels.label(kit))
     }
 
-    /// The feature of this name or number, exactly as written in the file.
+    /// The feature of this name or number; case does not decide.
     #[must_use]
     pub fn feature(&self, text: &str) -> Option<u8> {
-        let place = self.features.iter().position(|name| name == text);
+        let place = place_of(&self.features, text);
         let feature =
             place.and_then(|place| u8::try_from(place).ok()).or_else(|| text.parse().ok())?;
         (feature < self.plan.features()).then_some(feature)
     }
 
-    /// The outcome of this label or number.
+    /// The outcome of this label or number; case does not decide.
     #[must_use]
     pub fn outcome(&self, text: &str) -> Option<u16> {
         let labels = self.labels.as_deref().unwrap_or_default();
-        let place = labels.iter().position(|label| label == text);
+        let place = place_of(labels, text);
         let outcome =
             place.and_then(|place| u16::try_from(place).ok()).or_else(|| text.parse().ok())?;
         (outcome <= self.plan.scale()).then_some(outcome)
     }
+}
+
+/// The place of a name: as it is written, or else the only one that differs in case alone.
+fn place_of(names: &[String], text: &str) -> Option<usize> {
+    let written = names.iter().position(|name| name == text);
+    let same = |name: &&String| name.to_lowercase() == text.to_lowercase();
+    let only = || names.iter().filter(same).count() == 1;
+    written.or_else(|| names.iter().position(|name| same(&name)).filter(|_| only()))
 }
 
 #[cfg(test)]
@@ -225,6 +238,8 @@ mod tests {
         assert_eq!(trial.feature("65 or over, home"), Some(2));
         assert_eq!(trial.feature("3"), Some(3));
         assert_eq!(trial.feature("4"), None);
+        assert_eq!(trial.feature("65 OR OVER, home"), Some(2));
+        assert_eq!((trial.outcome("YES"), trial.outcome("No")), (Some(1), Some(0)));
         assert_eq!(trial.outcome("yes"), Some(1));
         assert_eq!(trial.outcome("2"), None);
         assert_eq!(trial.arm_name(Arm::One), "Early walking");
@@ -305,7 +320,7 @@ mod tests {
             (
                 "\"Usual care\"",
                 "\"\"",
-                "arms[0] = \"\", allowed 1 to 40 characters, none of them control or invisible characters",
+                "arms[0] = \"\", allowed 1 to 80 characters, none of them control or invisible characters",
             ),
         ] {
             assert!(EXAMPLE.contains(from), "{from}");

@@ -77,7 +77,8 @@ fn code_is_enrolled_once() {
     let ward = Ward::new(&[]);
     ward.terminal().enrol("P-1", 0).unwrap();
     let again = refused(ward.terminal().enrol("P-1", 1).unwrap_err());
-    assert_eq!(again, "patient P-1 is already enrolled, as number 1");
+    let kinds = "and as \"under 65, home\", not as \"under 65, care home\"";
+    assert_eq!(again, format!("patient P-1 is already enrolled, as number 1, {kinds}"));
     ward.terminal().outcome(1, 0).unwrap();
     assert!(ward.terminal().enrol("P-1", 1).is_err(), "also after its outcome");
     assert_eq!(ward.device.lock().unwrap().assigned(), 1);

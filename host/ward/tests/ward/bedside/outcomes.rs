@@ -1,6 +1,7 @@
 //! Outcomes and losses: recorded once, and told as it was.
 
 use super::*;
+use equipoise_ward::records::words::told;
 
 /// An outcome without an answer stays on the list.
 #[test]
@@ -31,7 +32,7 @@ fn second_outcome_changes_nothing() {
         let why = refused(terminal.outcome(number, 0).unwrap_err());
         let resolved = terminal.register().resolved(number).unwrap();
         let how = if number == 1 { "recorded" } else { "declared lost" };
-        let how = format!("{how} at {} by nurse", resolved.time);
+        let how = format!("{how} at {} by nurse", told(&resolved.time));
         assert_eq!(why, format!("patient P-{number}: already {how}; nothing changed"));
         assert!(terminal.lost(number).is_err());
     }

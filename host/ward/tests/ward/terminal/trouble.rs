@@ -36,7 +36,7 @@ fn bad_code_can_be_corrected() {
     shows(&model, &["! the patient code \"\" is not allowed: 1 to 24 letters, digits"]);
     type_in(&mut model, " h-07/19");
     press(&mut model, &[ENTER]);
-    shows(&model, &["! Patient H-07/19 is already enrolled."]);
+    shows(&model, &["! Patient H-07/19 is already enrolled, as number 1234"]);
     press(&mut model, &[KeyCode::Char('a'), ENTER]);
     shows(&model, &["Patient h-07/19a is"]);
 }
@@ -49,7 +49,7 @@ fn alike_codes_on_the_screen() {
     press(&mut model, &[KeyCode::Char('e')]);
     type_in(&mut model, "Ｈ-07/١𝟗");
     press(&mut model, &[ENTER]);
-    shows(&model, &["! Patient H-07/19 is already enrolled."]);
+    shows(&model, &["! Patient H-07/19 is already enrolled, as number 1234"]);
     press(&mut model, &[KeyCode::Esc, KeyCode::Char('e')]);
     type_in(&mut model, "Ω-123456789-123456789-12");
     press(&mut model, &[ENTER]);
@@ -231,4 +231,77 @@ fn notes_find_and_operator() {
     press(&mut model, &[ENTER, KeyCode::Char('i')]);
     type_in(&mut model, "AB");
     assert_eq!(press(&mut model, &[ENTER]), Some(Order::Operator { name: "AB".to_owned() }));
+}
+
+/// A device that does not answer is not called connected, one that cannot be used is not called
+/// missing, and a virtual one says PRACTICE.
+#[test]
+fn silent_unfit_and_virtual_devices() {
+    let mut model = working_model();
+    model.silent = true;
+    shows(&model, &["NO ANSWER"]);
+    assert!(!shown(&model).contains("connected"), "{}", shown(&model));
+    press(&mut model, &[E]);
+    model.scene = Scene::Asking { what: "the arm".to_owned(), enrolment: true, logged: true };
+    shows(&model, &["Plug it in again"]);
+    let mut model = working_model();
+    model.news(News::Unfit("the device holds no trial".to_owned()));
+    press(&mut model, &[E]);
+    shows(&model, &["THIS DEVICE CANNOT BE USED", "! Nobody can be enrolled: the device holds no"]);
+    assert!(!shown(&model).contains("There is no device"), "{}", shown(&model));
+    for practice in [true, false] {
+        let mut model = working_model();
+        model.news(News::Practice(practice));
+        for scene in [model.scene.clone(), Scene::Help, Scene::Code { text: String::new() }] {
+            model.scene = scene;
+            assert_eq!(shown(&model).contains("PRACTICE"), practice, "{}", shown(&model));
+        }
+    }
+}
+
+/// A long title and a long arm wrap; nothing of them is cut.
+#[test]
+fn long_titles_and_arms_wrap() {
+    let title = "Early walking on the first day after hip surgery in patients from care homes \
+        and from their own homes, a randomised trial of the northern hospitals";
+    let arm = "Early walking with a physiotherapist, twice a day from the first day on at 8 pm";
+    let text = equipoise_ward::records::trial_file::EXAMPLE
+        .replace("Early walking after hip surgery", title)
+        .replace("\"Early walking\"", &format!("\"{arm}\""));
+    let mut model = working_model();
+    model.trial = TrialFile::parse("long", &text).unwrap();
+    model.scene = Scene::Arm(patient("H-07/12", 1200, "2026-11-14T05:30:00Z"));
+    let flat = |text: String| {
+        let words: Vec<&str> =
+            text.split(|c: char| c.is_whitespace() || "│┌┐└┘─".contains(c)).collect();
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    };
+    let screen = flat(shown(&model));
+    assert!(screen.contains(title), "{}", shown(&model));
+    assert!(screen.contains(arm), "{}", shown(&model));
+}
+
+/// A search that finds nobody, ended by Esc, leaves the cursor on the patient who was chosen. What
+/// was said of one code is not said of the next.
+#[test]
+fn esc_keeps_the_chosen_patient() {
+    let mut model = working_model();
+    let chosen = |model: &Model| model.shown().nth(model.cursor).map(|patient| patient.number);
+    press(&mut model, &[KeyCode::Down]);
+    assert_eq!(chosen(&model), Some(1234));
+    press(&mut model, &[KeyCode::Char('/')]);
+    type_in(&mut model, "zzz");
+    assert_eq!(chosen(&model), None);
+    press(&mut model, &[KeyCode::Esc]);
+    assert_eq!(chosen(&model), Some(1234));
+    press(&mut model, &[KeyCode::Char('/')]);
+    type_in(&mut model, "12");
+    press(&mut model, &[KeyCode::Esc]);
+    assert_eq!(chosen(&model), Some(1200), "the one that was found");
+    press(&mut model, &[E]);
+    type_in(&mut model, "H-07/12");
+    press(&mut model, &[ENTER]);
+    shows(&model, &["! Patient H-07/12 is already enrolled, as number 1200"]);
+    press(&mut model, &[KeyCode::Backspace]);
+    assert!(!shown(&model).contains("already"), "{}", shown(&model));
 }

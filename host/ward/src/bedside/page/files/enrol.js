@@ -5,6 +5,7 @@ const kindOf = (levels) =>
   state.factors.map((factor, place) => factor.levels[levels[place]]).join(", ");
 
 function enrolView(code = "", known = [], answers = []) {
+  const levelsOf = (made) => state.factors.map((_, place) => chosen(made, `level${place}`));
   const input = el("input", {
     type: "text",
     name: "code",
@@ -12,9 +13,6 @@ function enrolView(code = "", known = [], answers = []) {
     autocapitalize: "off",
     spellcheck: false,
   });
-  const hint = state.pattern
-    ? `As in the ward's list: ${state.pattern}`
-    : `${state.unicode ? "Letters" : "Letters A to Z"}, digits, - _ . or /, as in the ward's list.`;
   const kinds = state.factors.map((factor, place) =>
     choices(
       `level${place}`,
@@ -24,11 +22,11 @@ function enrolView(code = "", known = [], answers = []) {
     ),
   );
   const next = async (made) => {
-    const levels = state.factors.map((_, place) => chosen(made, `level${place}`));
-    if (input.value.trim() === "") return "Type the code first.";
+    const levels = levelsOf(made);
+    if (input.value.trim() === "") return { field: input, words: "Type the code first." };
     if (levels.includes(null)) return "Choose the kind of patient first.";
-    const answer = await send({ order: "check", code: input.value });
-    if (answer.failed) return answer.failed;
+    const answer = await send({ order: "check", code: input.value, levels });
+    if (answer.failed) return { field: input, words: refused(answer) };
     if (!answer.ended) sureEnrolView(answer.code, levels, answers);
     return "";
   };
@@ -37,11 +35,25 @@ function enrolView(code = "", known = [], answers = []) {
     form(
       next,
       "Next",
-      [field("Patient code", input, hint), kinds],
-      answers.length > 0 ? () => eligibleView(answers) : home,
+      [field("Patient code", input, state.hint), kinds],
+      answers.length > 0
+        ? () => eligibleView(answers, input.value, levelsOf(byId("main").querySelector("form")))
+        : home,
     ),
   );
   input.focus();
+}
+
+/** Why a code cannot be enrolled; one that is a patient's leads to the patient. */
+function refused({ failed, known }) {
+  const words = sentence(failed);
+  if (known === undefined) return words;
+  const look = el(
+    "button",
+    { class: "plain", type: "button", onclick: () => patientView(known) },
+    `Show patient ${known}`,
+  );
+  return el("span", {}, words, " ", look);
 }
 
 function sureEnrolView(code, levels, answers, where = () => enrolView(code, levels, answers)) {
@@ -114,6 +126,7 @@ async function asking(what, ask, name, enrolment, code, pin, doubt = failView) {
     answer = await send(ask, name, pin);
   }
   // Who went on sees it in the message of the page.
+  if (answer.failed && view !== shown && isOpen()) say(sentence(answer.failed), true);
   if (answer.ended || view !== shown) return;
   if (answer.failed) failView(answer.failed);
   else if (answer.doubt) doubt(answer.doubt);
@@ -124,7 +137,7 @@ async function asking(what, ask, name, enrolment, code, pin, doubt = failView) {
 function failView(why) {
   show(
     "Not done",
-    el("p", { class: "alarm" }, why),
+    el("p", { class: "alarm" }, sentence(why)),
     el("div", { class: "buttons" }, back("To the list")),
   );
 }
@@ -155,6 +168,7 @@ const printButton = () =>
 /** What is on paper: never an outcome, nor whether there is one. */
 function fillSlip(patient) {
   byId("slip").replaceChildren(
+    ...(state.practice ? [el("p", { class: "practice" }, "PRACTICE: not for a patient")] : []),
     el("h2", {}, state.title),
     armSign(patient.arm, false),
     facts([
@@ -162,9 +176,11 @@ function fillSlip(patient) {
       ["Patient", patient.code],
       ["Number", String(patient.number)],
       ["Kind", patient.kind],
-      ["Enrolled", `${when(patient.since)} (${patient.since})`],
+      ["Enrolled", utc(patient.since)],
       ["Operator", patient.operator],
+      ["Trial", state.id || "not known"],
     ]),
+    el("p", { class: "signature" }, "Signature"),
   );
 }
 

@@ -48,12 +48,16 @@ function due(patient) {
 const when = (time) =>
   new Date(time).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 
+/** A moment on paper: to the minute, in UTC, as in lists and on the screen. */
+const utc = (time) => `${new Date(time).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+
 const clock = (time) => new Date(time).toLocaleTimeString(undefined, { timeStyle: "short" });
 
 /** The only place where an arm or a kit is drawn: name, colour and shape; one shape for all kits. */
 function armSign(arm, small) {
   const shape = ["●", "■", "◇"][arm.sign];
-  const long = arm.name.length > 16 ? " long" : "";
+  const { length } = arm.name;
+  const long = length > 40 ? " long longest" : length > 16 ? " long" : "";
   return el(
     "p",
     { class: `arm sign${arm.sign}${long}${small ? " small" : ""}` },
@@ -78,13 +82,16 @@ function showTop() {
       : []),
   );
   const device = byId("device");
-  const words = state.up
-    ? `✓ Connected: ${state.device}`
-    : state.looking
-      ? state.device
-      : `✗ NO DEVICE. ${state.device}`;
+  const words = {
+    up: `✓ Connected: ${state.device}`,
+    looking: state.device,
+    silent: "✗ NO ANSWER. The device is connected, and has not answered for some seconds.",
+    down: `✗ NO DEVICE. ${sentence(state.device)}`,
+    unfit: `✗ THIS DEVICE CANNOT BE USED. ${sentence(state.device)}`,
+  }[state.link];
   if (device.textContent !== words) device.textContent = words;
-  device.className = state.up ? "good" : state.looking ? "quiet" : "bad";
+  device.className = state.up ? "good" : state.link === "looking" ? "quiet" : "bad";
+  byId("practice").hidden = !state.practice;
   const status = state.status;
   byId("progress").replaceChildren(
     ...(status
@@ -127,6 +134,8 @@ const printable = () => document.body.classList.add("printable");
 
 /** Shows a view; its heading gets the focus. Gives its number, to see whether it is still shown. */
 function show(title, ...parts) {
+  // What was said of one patient does not stand over the next.
+  if (!away || byId("message").className === "bad") say("", false);
   if (!away) {
     history.pushState({ away: true }, "");
     away = true;
@@ -200,7 +209,7 @@ function settle(...buttons) {
 function form(action, name, fields, where = home, side = null) {
   const button = el("button", { class: "first", type: "submit" }, name);
   const leave = back("Back", where);
-  const note = el("p", { class: "bad", role: "alert" });
+  const note = el("div", { class: "bad", role: "alert" });
   if (side !== null) settle(button, leave);
   const made = el(
     "form",
@@ -213,16 +222,22 @@ function form(action, name, fields, where = home, side = null) {
       side === "right" ? [leave, button] : [button, leave],
     ),
   );
-  made.oninput = () => {
+  const plain = () => {
     note.textContent = "";
+    for (const input of made.querySelectorAll("[aria-invalid]")) {
+      input.removeAttribute("aria-invalid");
+      byId(`${input.id}-why`).textContent = "";
+    }
   };
+  made.oninput = plain;
   made.onsubmit = async (event) => {
     event.preventDefault();
     if (button.disabled) return;
     button.disabled = true;
-    note.textContent = "";
+    plain();
     const why = await action(made);
-    if (why) note.textContent = why;
+    if (why && why.field) wrong(why.field, why.words);
+    else if (why) note.append(why);
     button.disabled = false;
   };
   return made;
@@ -230,15 +245,28 @@ function form(action, name, fields, where = home, side = null) {
 
 function field(label, input, hint) {
   input.id = `field-${input.name}`;
-  if (hint) input.setAttribute("aria-describedby", `${input.id}-hint`);
+  const hinted = hint ? `${input.id}-hint ` : "";
+  input.setAttribute("aria-describedby", `${hinted}${input.id}-why`);
   return el(
     "div",
     { class: "field" },
     el("label", { htmlFor: input.id }, label),
     input,
     hint ? el("div", { class: "quiet", id: `${input.id}-hint` }, hint) : null,
+    el("div", { class: "bad", id: `${input.id}-why`, role: "alert" }),
   );
 }
+
+/** Says at a field what is wrong with it. */
+function wrong(input, words) {
+  input.setAttribute("aria-invalid", "true");
+  byId(`${input.id}-why`).replaceChildren(words);
+  input.focus();
+}
+
+/** A message of the program as a sentence. */
+const sentence = (text) =>
+  text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 
 function choices(name, question, texts, checked = null) {
   return el(

@@ -93,6 +93,7 @@ function ended(open) {
     state = null;
     byId("lost").hidden = true;
     for (const part of ["operator", "device", "progress", "message"]) byId(part).replaceChildren();
+    byId("practice").hidden = true;
     draw("This page is over", [
       el(
         "p",

@@ -31,7 +31,12 @@ function listView() {
   const find = el("input", { type: "search", name: "search", value: search, autocomplete: "off" });
   const fill = () => {
     const why_not = !state.up
-      ? "There is no device: nobody can be enrolled before it is back."
+      ? {
+          looking: "The device is being looked for.",
+          silent: "The device does not answer: nobody can be enrolled before it does.",
+          down: "There is no device: nobody can be enrolled before it is back.",
+          unfit: `Nobody can be enrolled: ${state.device}.`,
+        }[state.link]
       : state.wanted !== null
         ? `Decide about patient ${state.wanted.code} first.`
         : state.unanswered !== null
@@ -75,9 +80,8 @@ function listView() {
         : null,
     ),
     why,
-    count,
+    el("div", { class: "bar" }, count, field("Search by part of a code", find)),
     asOf,
-    field("Search by part of a code", find),
     rows,
     el(
       "div",

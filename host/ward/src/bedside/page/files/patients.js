@@ -168,6 +168,9 @@ async function patientView(code) {
       open && state.blinded
         ? el("button", { type: "button", onclick: () => replaceView(patient) }, "Another kit")
         : null,
+      state.blinded && state.unblinds
+        ? el("button", { type: "button", onclick: () => unblindView(patient) }, "Emergency unblinding")
+        : null,
       back("To the list"),
     ),
     el("h3", {}, `Notes: ${patient.notes.length}`),

@@ -23,19 +23,9 @@ async function reportView() {
     );
     return;
   }
-  const picture = URL.createObjectURL(new Blob([answer.svg], { type: "image/svg+xml" }));
   show(
     "Report",
-    el(
-      "div",
-      { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Picture of the effects" },
-      el("img", {
-        class: "plot",
-        src: picture,
-        alt: "The effects of the table below with their intervals.",
-        onload: () => URL.revokeObjectURL(picture),
-      }),
-    ),
+    plot(answer),
     el(
       "div",
       { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Effects" },
@@ -73,7 +63,8 @@ async function reportView() {
       {},
       `Effect: mean outcome of ${answer.arms[1]} minus that of ${answer.arms[0]}, ` +
         `with its 95 % confidence interval. Patients enrolled: ${answer.enrolled}. ` +
-        `Outcomes counted: ${answer.outcomes} (noisy). They differ because ${answer.why}. ` +
+        `Outcomes counted: ${answer.outcomes} (noisy). ` +
+        (answer.outcomes === answer.enrolled ? "" : `They differ because ${answer.why}. `) +
         `Trial ${answer.trial}. The report's MAC was not checked here: ` +
         "equipoise report --verify does.",
     ),
@@ -85,6 +76,49 @@ async function reportView() {
     ),
   );
   printable();
+}
+
+/** The effects as a picture that fits every width: a line each, zero in the middle. */
+function plot({ rows, arms }) {
+  const values = rows.flatMap((row) => [row.low, row.high, row.estimate].map(Math.abs));
+  const reach = Math.min(1, Math.max(0.1, Math.ceil(Math.max(...values) * 10) / 10));
+  const place = (value) => `${(Math.max(-1, Math.min(1, value / reach)) + 1) * 50}%`;
+  const at = (kind, left, right = null) => {
+    const mark = el("span", { class: kind });
+    mark.style.left = place(left);
+    if (right !== null) mark.style.right = `calc(100% - ${place(right)})`;
+    return mark;
+  };
+  const ends = el(
+    "div",
+    { class: "ends" },
+    el("span", {}, (-reach).toFixed(1).replace("-", "−")),
+    el("span", {}, "0"),
+    el("span", {}, `+${reach.toFixed(1)}`),
+  );
+  return el(
+    "div",
+    { class: "plot", "aria-hidden": "true" },
+    rows.map((row) => [
+      el("div", { class: "name" }, row.name),
+      el(
+        "div",
+        { class: "track" },
+        at("zero", 0),
+        at("interval", row.low, row.high),
+        at("estimate", row.estimate),
+      ),
+    ]),
+    el("div", { class: "name" }),
+    ends,
+    el("div", { class: "name" }),
+    el(
+      "div",
+      { class: "ends" },
+      el("span", {}, `← lower with ${arms[1]}`),
+      el("span", {}, `higher with ${arms[1]} →`),
+    ),
+  );
 }
 
 // ---------------------------------------------------------------- start

@@ -109,7 +109,7 @@ window.addEventListener("pagehide", () => {
 // ---------------------------------------------------------------- eligibility and consent
 
 /** The questions before an enrolment; all must have the allowed answer. */
-function eligibleView(known = []) {
+function eligibleView(known = [], code = "", levels = []) {
   const words = ["yes", "no"];
   const asked = state.eligibility.map((question, place) =>
     choices(`answer${place}`, question.text, words, words.indexOf(known[place])),
@@ -121,7 +121,7 @@ function eligibleView(known = []) {
     const failed = state.eligibility.findIndex(
       (question, place) => question.allowed !== answers[place],
     );
-    if (failed < 0) enrolView("", [], answers);
+    if (failed < 0) enrolView(code, levels, answers);
     else excludeView(answers, failed);
     return "";
   };
