@@ -23,7 +23,7 @@ PENDING = "equipoise.pending"
 
 # Of each reply the number of words that have a place, and the keys that may follow; None where nothing may.
 FORMS = {
-    "HELLO": (5, "stored key left trial file restart image".split()),
+    "HELLO": (5, "stored key left trial file restart image flash".split()),
     "STATUS": (1, "trial file design n better results assigned resolved capacity phase looks next-look kits replaced".split()),
     "ARM": (3, None),
     "KIT": (3, None),
@@ -66,8 +66,11 @@ def fields(words):
 def ask(port, request, *answers):
     """Sends the same line until one of the answers, or a refusal, comes with a right checksum: its words and fields.
 
-    `ERR checksum`, `ERR length` and `ERR syntax` mean that noise changed the line on its way: it is sent again.
+    `ERR checksum`, `ERR length` and `ERR syntax` mean that noise changed the line on its way: it is sent again. Another
+    refusal names the request it answers; one of an earlier request is not ours.
     """
+    verb, *rest = request.split()
+    ours = f"re={verb}:{rest[0]}" if verb in ("ASSIGN", "REPLACE", "OUTCOME", "LOST") else f"re={verb}"
     for _ in range(5):
         port.write(f"\n{request}*{crc(request)}\n".encode())
         while line := port.readline().decode("ascii", "replace").strip():
@@ -78,6 +81,8 @@ def ask(port, request, *answers):
                 break
             words = body.split()
             if words[:1] == ["ERR"]:
+                if words[2:3] != [ours]:
+                    continue
                 return words, {}
             if any(words[:len(answer)] == answer for answer in answers) and (found := fields(words)) is not None:
                 return words, found

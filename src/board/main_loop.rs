@@ -298,7 +298,7 @@ fn answer<B: Board, S, W, G, const M: usize, const U: usize>(
         match reply {
             Reply::Arm { arm, .. } => display.show_arm(*arm),
             Reply::Kit { .. } => display.show_kit(),
-            Reply::Refused(_refusal) => {
+            Reply::Refused(_refusal, _) => {
                 log!("refused: {}", _refusal.word().name());
             }
             _ => {}

@@ -14,7 +14,12 @@
 //!
 //! **Lock-out.** Three wrong proofs without a right one between them lock custodian commands until
 //! power-up. A command without proof, or without a nonce, is refused and not counted: it guesses
-//! nothing.
+//! nothing. Nor is a proof counted that is right for the nonce before the last, if nothing but
+//! `AUTH` came since: a terminal whose first `AUTH` seemed lost took its late answer for that to the
+//! second.
+//!
+//! **Roles.** The custodian's key gives every right. From it follow keys that give one each
+//! ([`Role`]); the device makes them when it needs them and stores none.
 
 use core::fmt;
 
@@ -22,18 +27,68 @@ use hmac::digest::CtOutput;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
+use crate::codec::Writer;
 use crate::kits::KitKey;
 use crate::wire::{
-    FileDigest, Lock, MAC_BYTES, NONCE_BYTES, NONCE_SECONDS, PROOF_BYTES, Proof, Refusal, TrialId,
+    FileDigest, ImageHash, Lock, MAC_BYTES, NONCE_BYTES, NONCE_SECONDS, PROOF_BYTES, Proof,
+    Refusal, TrialId,
 };
 
 /// Wrong proofs that lock custodian commands.
 pub const WRONG_PROOFS: u8 = 3;
 
-const REPORT_LABEL: &[u8] = b"equipoise report 3";
+/// A right that the custodian can hand on, with a key of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// To ask for reports and to check them.
+    Report,
+    /// To see that a device holds the key.
+    Presence,
+    /// To know which kit is of which arm.
+    CodeBreak,
+}
+
+impl Role {
+    /// All roles.
+    pub const ALL: [Self; 3] = [Self::Report, Self::Presence, Self::CodeBreak];
+
+    /// Its name in commands and key files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Report => "report",
+            Self::Presence => "presence",
+            Self::CodeBreak => "code-break",
+        }
+    }
+
+    const fn label(self) -> &'static [u8] {
+        match self {
+            Self::Report => b"equipoise report 3",
+            Self::Presence => b"equipoise presence 3",
+            Self::CodeBreak => b"equipoise code-break 3",
+        }
+    }
+}
+
+/// The public facts that the answer to `PROVE` signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Presence {
+    /// The trial; [`TrialId::NONE`] on a blank device.
+    pub trial: TrialId,
+    /// The firmware image; zeros where there is none.
+    pub image: ImageHash,
+    /// Patients assigned.
+    pub assigned: u32,
+    /// Patients resolved.
+    pub resolved: u32,
+}
+
 const KIT_LABEL: &[u8] = b"equipoise kits 1";
 #[cfg(feature = "std")]
 const KIT_LIST_LABEL: &[u8] = b"equipoise kit list 1";
+#[cfg(feature = "std")]
+const CHECK_LABEL: &[u8] = b"equipoise check 3";
 
 /// The custodian's key. It cannot be printed.
 #[derive(Clone)]
@@ -59,7 +114,9 @@ impl CustodianKey {
         Self(bytes)
     }
 
-    pub(super) const fn bytes(&self) -> &[u8; MAC_BYTES] {
+    /// Its bytes, for a key file.
+    #[must_use]
+    pub const fn bytes(&self) -> &[u8; MAC_BYTES] {
         &self.0
     }
 
@@ -107,15 +164,25 @@ impl CustodianKey {
         mac == CtOutput::new(claimed)
     }
 
-    /// The key under which reports are signed: checking a report does not take the custodian's
-    /// rights.
+    /// The key of a role, from the custodian's: its holder has no other right.
     #[must_use]
-    pub fn report_key(&self) -> Self {
-        Self(self.over([REPORT_LABEL, &[], &[]]).into_bytes().into())
+    pub fn role(&self, role: Role) -> Self {
+        Self(self.over([role.label(), &[], &[]]).into_bytes().into())
     }
 
-    /// The key of the kit numbers of a blinded trial: other numbers for every trial file and every
-    /// number of kits an arm. (It is made of 28 bytes; what a proof signs has 29 at least.)
+    /// The answer to `PROVE`, under the presence key.
+    #[must_use]
+    pub fn presence(&self, nonce: &[u8; NONCE_BYTES], facts: &Presence) -> Proof {
+        let mut text = [0; 16];
+        let mut out = Writer(&mut text);
+        out.put(&facts.image.0);
+        out.put(&facts.assigned.to_le_bytes());
+        out.put(&facts.resolved.to_le_bytes());
+        self.proof(nonce, facts.trial, &text)
+    }
+
+    /// The key of the kit numbers of a blinded trial, from the code-break key: other numbers for every
+    /// trial file and every number of kits an arm.
     #[must_use]
     pub fn kit_key(&self, file: FileDigest, kits: u32) -> KitKey {
         KitKey::new(&self.over([KIT_LABEL, &file.0, &kits.to_le_bytes()]).into_bytes().into())
@@ -124,7 +191,15 @@ impl CustodianKey {
 
 #[cfg(feature = "std")]
 impl CustodianKey {
-    /// The seal of the list of a blinded trial's kits, under a key of its own.
+    /// The check value of a key of any role: it tells two keys apart and proves nothing.
+    #[must_use]
+    pub fn check_value(&self) -> [u8; 4] {
+        let [a, b, c, d, ..]: [u8; MAC_BYTES] =
+            self.over([CHECK_LABEL, &[], &[]]).into_bytes().into();
+        [a, b, c, d]
+    }
+
+    /// The seal of the list of a blinded trial's kits, from the code-break key.
     #[must_use]
     pub fn kit_seal(&self, file: FileDigest, list: &[u8]) -> [u8; MAC_BYTES] {
         let key = Self(self.over([KIT_LIST_LABEL, &file.0, &[]]).into_bytes().into());
@@ -138,15 +213,26 @@ pub(super) struct Evidence<'a> {
     pub text: &'a [u8],
     /// The proof, if it has one.
     pub proof: Option<Proof>,
-    /// The nonce, if the request before was `AUTH` and it has not expired.
-    pub nonce: Option<[u8; NONCE_BYTES]>,
+    /// The nonces that have not expired, if the request before was `AUTH`.
+    pub nonces: Nonces,
+}
+
+/// The nonce of the last `AUTH`, and that of the `AUTH` right before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Nonces {
+    last: Option<[u8; NONCE_BYTES]>,
+    before: Option<[u8; NONCE_BYTES]>,
+}
+
+impl Nonces {
+    pub const NONE: Self = Self { last: None, before: None };
 }
 
 /// Memory of the custodian's session, until power-off.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Session {
-    nonce: Option<[u8; NONCE_BYTES]>,
-    /// How long the nonce is still good for.
+    nonces: Nonces,
+    /// How long the nonces are still good for.
     seconds: u8,
     /// Wrong proofs since the last right one.
     wrong: u8,
@@ -154,7 +240,7 @@ pub(super) struct Session {
 
 impl Session {
     /// As after power-up.
-    pub(super) const NEW: Self = Self { nonce: None, seconds: 0, wrong: 0 };
+    pub(super) const NEW: Self = Self { nonces: Nonces::NONE, seconds: 0, wrong: 0 };
 
     fn unlocked(&self) -> Result<(), Refusal<'static>> {
         if self.wrong >= WRONG_PROOFS { Err(Refusal::Locked(Lock::WrongProofs)) } else { Ok(()) }
@@ -163,41 +249,53 @@ impl Session {
     /// Takes a fresh nonce as the challenge; `locked` after three wrong proofs.
     pub(super) fn challenge(&mut self, nonce: [u8; NONCE_BYTES]) -> Result<(), Refusal<'static>> {
         self.unlocked()?;
-        (self.nonce, self.seconds) = (Some(nonce), NONCE_SECONDS);
+        self.nonces = Nonces { last: Some(nonce), before: self.nonces.last };
+        self.seconds = NONCE_SECONDS;
         Ok(())
     }
 
-    /// The nonce, if there is one; it is void from now on.
-    pub(super) fn take_nonce(&mut self) -> Option<[u8; NONCE_BYTES]> {
-        self.nonce.take()
+    /// The nonces, if there are any.
+    pub(super) const fn nonces(&self) -> Nonces {
+        self.nonces
     }
 
-    /// Voids the nonce, if there is one.
+    /// Voids the nonces, if there are any.
     pub(super) const fn void_nonce(&mut self) {
-        self.nonce = None;
+        self.nonces = Nonces::NONE;
     }
 
     /// A second has passed.
     pub(super) fn tick(&mut self) {
         self.seconds = self.seconds.saturating_sub(1);
         if self.seconds == 0 {
-            self.nonce = None;
+            self.void_nonce();
         }
     }
 
-    /// Whether the evidence is right for a command to the device with this trial: `auth` if not,
+    /// Whether the evidence is right for a command to the device with this trial, which a holder of
+    /// this role's key may give too: `auth` if not,
     /// `locked` after three wrong proofs.
     pub(super) fn authorize(
         &mut self,
         key: &CustodianKey,
+        role: Option<Role>,
         trial: TrialId,
         evidence: &Evidence<'_>,
     ) -> Result<(), Refusal<'static>> {
         self.unlocked()?;
-        let (Some(nonce), Some(proof)) = (&evidence.nonce, &evidence.proof) else {
+        let (Some(nonce), Some(proof)) = (&evidence.nonces.last, &evidence.proof) else {
             return Err(Refusal::Auth("send AUTH, then at once this line with its proof="));
         };
-        if !key.proves(nonce, trial, evidence.text, proof) {
+        let proves = |key: &CustodianKey, nonce| key.proves(nonce, trial, evidence.text, proof);
+        let of_role = |nonce| role.is_some_and(|role| proves(&key.role(role), nonce));
+        if !proves(key, nonce) && !of_role(nonce) {
+            if let Some(before) = &evidence.nonces.before
+                && (proves(key, before) || of_role(before))
+            {
+                return Err(Refusal::Auth(
+                    "the proof is for the nonce before the last, send AUTH again",
+                ));
+            }
             self.wrong += 1;
             return Err(Refusal::Auth("wrong proof"));
         }

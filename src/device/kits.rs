@@ -9,6 +9,7 @@
 //! file's digest and the counts; so the key cannot be changed while there is a blinded trial.
 
 use super::DeviceState;
+use super::auth::Role;
 use crate::kits::{KitKey, Walk};
 use crate::terms::Arm;
 
@@ -35,7 +36,7 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
         if kits > 0
             && let Ok(key) = self.custody().key()
         {
-            self.prepared.key = key.kit_key(name.file, kits);
+            self.prepared.key = key.role(Role::CodeBreak).kit_key(name.file, kits);
             self.prepared.next = Arm::BOTH.map(|arm| Walk::new(arm, self.trial.next_kit(arm)));
         }
     }

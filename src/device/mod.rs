@@ -40,6 +40,7 @@
 pub mod auth;
 mod bedside;
 pub mod custodian;
+mod facts;
 pub mod generator;
 pub mod health;
 #[cfg(feature = "inspect")]
@@ -54,13 +55,12 @@ pub use state::DeviceState;
 use core::ops::DerefMut;
 
 use crate::journal::{Journal, JournalFlash, MountError};
-use crate::plan::DesignName;
 use crate::terms::Phase;
 use crate::wire::{
-    self, Framed, Hello, ImageHash, Line, NextLook, Refusal, Reply, Request, Restart, State,
-    Status, Stored, WireError,
+    self, Framed, ImageHash, Line, Refusal, Reply, Request, RequestName, Restart, State, Stored,
+    Verb, WireError, Word,
 };
-use auth::{Evidence, Session};
+use auth::{Evidence, Nonces, Session};
 use generator::{Generator, Seeded};
 use health::{Entropy, Monitored, START_SAMPLES};
 use ready::Ready;
@@ -265,7 +265,8 @@ where
     /// needs padding as it does.
     pub fn handle_framed(&mut self, line: Framed<'_>, out: &mut impl FnMut(&Reply<'_>, &[u8])) {
         // By reference: a copy of the reply costs an `OUTCOME` 100 instructions.
-        match self.answer(line, out) {
+        let mut name = None;
+        match self.answer(line, &mut name, out) {
             Ok(ref reply) => send(reply, out),
             Err(refusal) => {
                 // Whatever failed, memory may be ahead of flash: nothing is stored from it any
@@ -273,7 +274,9 @@ where
                 if matches!(refusal, Refusal::Storage) {
                     self.trouble = Some(Trouble::Fault);
                 }
-                send(&Reply::Refused(refusal), out);
+                let is_request =
+                    !matches!(refusal.word(), Word::Checksum | Word::Length | Word::Syntax);
+                send(&Reply::Refused(refusal, name.filter(|_| is_request)), out);
             }
         }
     }
@@ -286,7 +289,7 @@ where
 
     /// The terminal hung up, where the board can tell: an unused nonce is void. Touches no flash.
     pub fn hang_up(&mut self) {
-        self.session.take_nonce();
+        self.session.void_nonce();
     }
 
     /// Draws the next look's noise for one more feature, between requests. False when all have
@@ -303,7 +306,13 @@ where
         self.trouble.is_none() && self.state.prepare_kits()
     }
 
-    fn answer(&mut self, framed: Framed<'_>, out: &mut impl FnMut(&Reply<'_>, &[u8])) -> Answer {
+    /// The last reply to a line; `name` is that of the request, as soon as it is known.
+    fn answer(
+        &mut self,
+        framed: Framed<'_>,
+        name: &mut Option<RequestName>,
+        out: &mut impl FnMut(&Reply<'_>, &[u8]),
+    ) -> Answer {
         // A look that is due comes before anything else. If it fails the device is in trouble, and
         // says so below.
         if self.state.trial().is_some_and(|trial| trial.look_due()) {
@@ -311,7 +320,10 @@ where
         }
         let opened = wire::open_framed(framed)?;
         let (text, proof) = wire::split_proof(opened.body);
+        // Of lines that are no requests only plans are refused by a name.
+        *name = Some(RequestName::of(Verb::Plan));
         let request = Request::parse_text(text, proof.is_some())?;
+        *name = Some(request.name());
         // A program's line that lost its tail must not pass for one typed by a person, who says
         // `HELLO` first.
         if self.checksums_required && !opened.has_checksum && request != Request::Hello {
@@ -321,9 +333,12 @@ where
         self.checksums_required = opened.has_checksum;
         // Every request voids the nonce; commands that take a proof read it first. (Only they copy
         // nonce and proof, a tenth of the work of an `ASSIGN` on the Cortex-M0.)
-        let nonce = if request.takes_proof() { self.session.take_nonce() } else { None };
-        self.session.void_nonce();
-        let evidence = || Evidence { text, proof, nonce };
+        let nonces = if request.takes_proof() { self.session.nonces() } else { Nonces::NONE };
+        // A second `AUTH` leaves the first one's nonce for a while: see `auth`.
+        if request != Request::Challenge {
+            self.session.void_nonce();
+        }
+        let evidence = || Evidence { text, proof, nonces };
         match request {
             Request::Assign { patient, feature, tag } => {
                 self.ready()?.assign(patient, feature, tag)
@@ -334,52 +349,12 @@ where
             Request::Hello => Ok(Reply::Hello(self.hello())),
             Request::Status => self.status(),
             Request::Report => self.ready()?.report(&evidence(), out),
+            Request::Prove(nonce) => self.prove(&nonce),
             Request::Challenge => self.ready()?.challenge(),
             Request::Key(key) => self.ready()?.set_key(key, &evidence()),
             Request::Plan { plan, file } => self.ready()?.plan(plan, file, &evidence()),
             Request::Close => self.ready()?.close(&evidence()),
             Request::Erase => self.ready()?.erase(&evidence()),
         }
-    }
-
-    fn hello(&self) -> Hello<'static> {
-        let custody = self.state.custody();
-        Hello {
-            version: env!("CARGO_PKG_VERSION"),
-            state: self.state(),
-            stored: self.trouble.and_then(Trouble::stored),
-            custody: self.trouble.is_none().then(|| (custody.key().is_ok(), custody.left())),
-            trial: self.state.name().filter(|_| self.trouble.is_none()),
-            restart: self.restart,
-            image: self.image,
-        }
-    }
-
-    fn status(&self) -> Answer {
-        if let Some(trouble) = self.trouble {
-            return Err(trouble.refusal());
-        }
-        let (trial, name) = self.state.trial().zip(self.state.name()).ok_or(Refusal::Blank)?;
-        let plan = trial.plan();
-        let (looks, next_look) = match (plan.design(), trial.phase(), trial.next_look()) {
-            (DesignName::Conse | DesignName::DpConse, ..) => (0, NextLook::None),
-            (_, Phase::Closed, _) => (trial.looks(), NextLook::None),
-            (_, _, Some(count)) => (trial.looks(), NextLook::After(count)),
-            (_, _, None) => (trial.looks(), NextLook::AtClose),
-        };
-        Ok(Reply::Status(Status {
-            name,
-            design: plan.design(),
-            patients: plan.patients(),
-            better: plan.better(),
-            results: plan.results(),
-            assigned: trial.assigned(),
-            resolved: trial.resolved(),
-            capacity: U as u32,
-            phase: trial.phase(),
-            looks: looks.into(),
-            next_look,
-            kits: plan.is_blinded().then(|| (plan.kits(), trial.replaced())),
-        }))
     }
 }

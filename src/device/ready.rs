@@ -1,6 +1,6 @@
 //! A device that can work: what a request reads and changes, and how a change becomes durable.
 
-use super::auth::{Evidence, Session};
+use super::auth::{Evidence, Role, Session};
 use super::generator::Seeded;
 use super::health::{Entropy, Monitored, RESEED_SAMPLES};
 use super::{Answer, DeviceState, Trouble};
@@ -33,8 +33,17 @@ where
 
     /// Whether the custodian sent this command.
     pub(super) fn authorize(&mut self, evidence: &Evidence<'_>) -> Result<(), Refusal<'static>> {
+        self.authorize_role(None, evidence)
+    }
+
+    /// Whether the custodian or a holder of this role's key sent this command.
+    pub(super) fn authorize_role(
+        &mut self,
+        role: Option<Role>,
+        evidence: &Evidence<'_>,
+    ) -> Result<(), Refusal<'static>> {
         let trial = self.state.name().map_or(TrialId::NONE, |name| name.id);
-        self.session.authorize(self.state.custody().key()?, trial, evidence)
+        self.session.authorize(self.state.custody().key()?, role, trial, evidence)
     }
 
     /// Works on the journal. If that fails, memory may be ahead of flash, so nothing is answered

@@ -1,7 +1,7 @@
 //! The report: one signed row a feature, all of it noisy.
 //!
 //! The MAC is described in the header of [`crate::wire`]. It is made under a key of its own
-//! ([`CustodianKey::report_key`]), so that a person who checks reports need not be able to close a
+//! ([`Role::Report`]), so that a person who checks reports need not be able to close a
 //! trial.
 
 use core::fmt::{self, Write};
@@ -9,7 +9,7 @@ use core::fmt::{self, Write};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
-use super::auth::{CustodianKey, Evidence};
+use super::auth::{CustodianKey, Evidence, Role};
 use super::generator::Seeded;
 use super::health::Entropy;
 use super::ready::Ready;
@@ -32,7 +32,7 @@ impl Write for ReportMac {
 }
 
 impl ReportMac {
-    /// Starts with the trial and its plan, under the report key ([`CustodianKey::report_key`]).
+    /// Starts with the trial and its plan, under the report key ([`Role::Report`]).
     #[must_use]
     pub fn new(report_key: &CustodianKey, trial: TrialName, plan: &Plan) -> Self {
         let mut mac = Self(report_key.mac());
@@ -77,10 +77,11 @@ where
         let trial = self.state.trial().ok_or(Refusal::Blank)?;
         let closed = trial.phase() == Phase::Closed;
         if evidence.proof.is_some() || trial.plan().results().takes_proof(closed) {
-            self.authorize(evidence)?;
+            self.authorize_role(Some(Role::Report), evidence)?;
         }
         let (trial, name) = self.state.trial().zip(self.state.name()).ok_or(Refusal::Blank)?;
-        let mut mac = ReportMac::new(&self.state.custody().key()?.report_key(), name, trial.plan());
+        let mut mac =
+            ReportMac::new(&self.state.custody().key()?.role(Role::Report), name, trial.plan());
         let mut rows = 0;
         for feature in 0..trial.plan().features() {
             let Some(estimate) = trial.estimate(feature) else { continue };

@@ -12,7 +12,7 @@ use crate::device::health::{Entropy, Repeatable};
 use crate::device::{Device, DeviceState};
 use crate::journal::JournalFlash;
 use crate::testkit::strict_flash::StrictFlash;
-use crate::wire::{Hex, Reply, Request, TrialId, checksum, unhex};
+use crate::wire::{Hex, Reply, Request, RequestName, TrialId, Verb, Word, checksum, unhex};
 use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
 
 pub const PAGE: usize = 1024;
@@ -123,8 +123,26 @@ impl<E: Entropy, G: Seeded, const M: usize, const U: usize, const P: usize> Desk
         sent
     }
 
-    /// All reply lines to a line as it is, without their checksums, which must be right.
+    /// All reply lines to a line as it is, without their checksums, which must be right. A refusal
+    /// must name the request; its `re=` is left out.
     pub fn ask_plain(&mut self, line: &str) -> String {
+        let name = Request::parse(line.as_bytes())
+            .map_or(RequestName { verb: Verb::Plan, patient: None }, |request| request.name());
+        let told = self.ask_exactly(line);
+        let lines = told.lines().map(|told| {
+            let line_told = sealed(told);
+            let Ok(Reply::Refused(refusal, re)) = Reply::parse(line_told.as_bytes()) else {
+                return told.to_string();
+            };
+            let line_alone = [Word::Checksum, Word::Length, Word::Syntax].contains(&refusal.word());
+            assert_eq!(re, (!line_alone).then_some(name), "{line}: {told}");
+            told.replacen(&format!(" re={name}"), "", 1)
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// All reply lines to a line as it is, without their checksums, which must be right.
+    pub fn ask_exactly(&mut self, line: &str) -> String {
         let sent = String::from_utf8(self.send(line.as_bytes())).unwrap();
         assert!(sent.ends_with('\n'));
         let lines = sent.lines().map(|line| {

@@ -1,6 +1,6 @@
 //! Kits of a blinded trial: the number in a reply, and the order in which they must be given.
 
-use crate::device::auth::CustodianKey;
+use crate::device::auth::{CustodianKey, Role};
 use crate::kits::{KitKey, origin};
 use crate::terms::Arm;
 use crate::wire::FileDigest;
@@ -23,7 +23,11 @@ pub struct Given {
 impl Given {
     /// Nothing yet, of a trial with so many kits an arm.
     pub fn nothing(key: [u8; 32], file: FileDigest, kits: u32) -> Self {
-        Self { key: CustodianKey::new(key).kit_key(file, kits), kits, counts: [0, 0] }
+        Self {
+            key: CustodianKey::new(key).role(Role::CodeBreak).kit_key(file, kits),
+            kits,
+            counts: [0, 0],
+        }
     }
 
     /// The arm of the kit given next; none if it is not the next one of its arm.

@@ -67,6 +67,21 @@ pub enum Restart {
     Fault,
 }
 
+/// Why the flash could not be mounted at power-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlashTrouble {
+    /// The flash refused to be read or written.
+    Refused,
+    /// It has too few or too many pages.
+    Size,
+    /// It is neither blank nor of this device.
+    Unknown,
+    /// Something that was stored is missing or changed.
+    Damaged,
+    /// What a power cut interrupted could not be finished.
+    Repair,
+}
+
 /// Privacy claim of the device for its trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -213,6 +228,7 @@ macro_rules! named {
 }
 named!(State: Blank "blank" Running "running" Closed "closed" Fault "fault" Foreign "foreign");
 named!(Restart: Power "power" Reset "reset" Watchdog "watchdog" Fault "fault");
+named!(FlashTrouble: Refused "refused" Size "size" Unknown "unknown" Damaged "damaged" Repair "repair");
 named!(Claim: Pure "pure" Unproven "unproven");
 
 impl fmt::Display for NextLook {

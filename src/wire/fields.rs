@@ -18,7 +18,8 @@
 use core::fmt::{self, Write};
 
 use super::facts::{
-    FileDigest, ImageHash, Micro, NextLook, Restart, State, Stored, TrialId, TrialName,
+    FileDigest, FlashTrouble, ImageHash, Micro, NextLook, Restart, State, Stored, TrialId,
+    TrialName,
 };
 use super::request::Words;
 use super::unhex;
@@ -103,6 +104,12 @@ fields! {
         image: Option<ImageHash> {
             "image": "16 hex digits",
                 "on a board, the first 8 bytes of the SHA-256 of its firmware as it lies on flash";
+        }
+        flash: Option<FlashTrouble> {
+            "flash": "`refused`, `size`, `unknown`, `damaged` or `repair`",
+                "with `fault`, why the flash could not be mounted: it refused to be read or written, has \
+                 a wrong number of pages, is neither blank nor of this device, lacks what was stored, or \
+                 could not be repaired after a power cut";
         }
     }
 }
@@ -241,6 +248,7 @@ values! {
     Results: Self::name, |text| Self::ALL.into_iter().find(|one| one.name().as_bytes() == text);
     Phase: Self::name, |text| PHASES.into_iter().find(|one| one.name().as_bytes() == text);
     Restart: Self::name, Self::named;
+    FlashTrouble: Self::name, Self::named;
     // A key that is set or not.
     bool: |set| if set { "set" } else { "none" }, |text: &[u8]| match text {
         b"set" => Some(true),

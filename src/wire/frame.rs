@@ -94,7 +94,8 @@ impl Framer {
         Self { kept: heapless::Vec::new(), done: false, cut: false, summed: 0, sum: START }
     }
 
-    /// Takes one byte; gives the line that it ends, without line end. Empty lines are not given.
+    /// Takes one byte; gives the line that it ends, without line end. Lines without any
+    /// character but blanks are not given.
     pub fn push(&mut self, byte: u8) -> Option<&[u8]> {
         self.push_summed(byte).map(|framed| framed.line)
     }
@@ -117,7 +118,7 @@ impl Framer {
             self.kept.pop();
         }
         let framed = Framed { line: self.kept.as_slice(), sum: (self.summed, self.sum) };
-        (!self.kept.is_empty()).then_some(framed)
+        self.kept.iter().any(|byte| *byte != b' ').then_some(framed)
     }
 }
 

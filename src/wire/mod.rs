@@ -7,7 +7,7 @@
 //! # Lines
 //! A line is at most [`LINE_LIMIT`] printable ASCII characters, its checksum included, and ends
 //! with LF; one CR right before the LF is dropped. A longer line is thrown away up to its LF and
-//! answered `ERR length`. A line without characters is not a request and gets no answer: a terminal
+//! answered `ERR length`. A line of no characters, or of blanks, is not a request and gets no answer: a terminal
 //! sends one to put an end to whatever noise came before. After any garbage both sides are in step
 //! again at the next LF.
 //!
@@ -39,6 +39,7 @@
 //! OUTCOME <k> <y>
 //! LOST <k>
 //! REPORT [proof=..]           without a proof only where the plan's `results` allow it
+//! PROVE <nonce>                nonce: 32 hex digits, drawn at random by the terminal
 //! AUTH                         asks for a nonce
 //! KEY <key> [proof=..]         key: 64 hex digits. Only a device's first key needs no proof.
 //! PLAN <key=value>.. [file=..] proof=..
@@ -53,7 +54,18 @@
 //! allows one command, with these very words, for this trial. A nonce is void after one custodian
 //! command, accepted or not, after any other request, after [`NONCE_SECONDS`], and when the
 //! terminal hangs up. Three wrong proofs without a right one between them lock custodian commands
-//! until power-up; a command without proof or without a nonce does not count.
+//! until power-up; a command without proof or without a nonce does not count, nor does a proof that
+//! is right for the nonce before the last, if nothing but `AUTH` came since: the terminal took the
+//! late answer to its first `AUTH` for the answer to its second.
+//!
+//! # Keys by role
+//! From the custodian's key follow three others, each the HMAC-SHA256 of its label under it:
+//! `equipoise report 3` proves a `REPORT` and signs it, `equipoise presence 3` answers `PROVE`, and
+//! from `equipoise code-break 3` follow the kit numbers. The custodian's key proves every command.
+//!
+//! The answer to `PROVE` is the first 16 bytes of HMAC-SHA256 under the presence key of the nonce,
+//! the 8 bytes of the trial's id, the 8 bytes of the image hash (zeros where there is none), and the
+//! numbers of assigned and of resolved patients, 4 bytes each, little-endian.
 //!
 //! # Replies
 //! ```text
@@ -73,7 +85,8 @@
 //!     outcomes: the number of outcomes behind it. Everything in a row is noisy.
 //! END <rows> assigned=.. resolved=.. trial=<16 hex> mac=<64 hex>     ends a report
 //! NONCE <32 hex>
-//! ERR <word> [detail]
+//! PROOF <32 hex>               PROVE
+//! ERR <word> [re=<verb>[:<patient>]] [detail]
 //! ```
 //! # Newer devices
 //! A device of a later release may add words behind those of `HELLO`, `STATUS`, `OK`, `ROW` and
@@ -81,7 +94,7 @@
 //! least one character of value). A reader skips them. Any other word that it does not expect is an
 //! error, as is a word with a known key that is wrong, given twice, or behind an unknown one. A new
 //! word never changes the meaning of the others; a change that would is a new protocol version.
-//! `ARM`, `KIT` and `NONCE` are never longer.
+//! `ARM`, `KIT`, `NONCE` and `PROOF` are never longer.
 //!
 //! # The MAC of a report
 //! HMAC-SHA256 under the report key, which is HMAC-SHA256 of the 18 characters `equipoise report 3`
@@ -96,7 +109,9 @@
 //!
 //! # Errors
 //! Every word of [`Word`], with the value that was wrong and what was allowed. An error changes
-//! nothing.
+//! nothing. `re=` names the request that is refused, so that a late refusal is not taken for the
+//! answer to the next request; `checksum`, `length` and `syntax` refuse lines that are no requests,
+//! and have none.
 //!
 //! # Example
 //! ```
@@ -123,6 +138,7 @@ mod facts;
 mod fields;
 mod frame;
 mod hex;
+mod name;
 mod refusal;
 mod reply;
 mod request;
@@ -130,7 +146,8 @@ mod request;
 use crate::plan::excerpt;
 pub use error::WireError;
 pub use facts::{
-    Claim, FileDigest, ImageHash, Micro, NextLook, Restart, Row, State, Stored, TrialId, TrialName,
+    Claim, FileDigest, FlashTrouble, ImageHash, Micro, NextLook, Restart, Row, State, Stored,
+    TrialId, TrialName,
 };
 pub use fields::{Field, Hello, Status};
 use frame::is_text;
@@ -138,6 +155,7 @@ pub(crate) use frame::open_framed;
 pub use frame::{Framed, Framer, LINE_LIMIT, Line, Opened, checksum, open};
 use hex::hex_number;
 pub use hex::{Hex, unhex};
+pub use name::{RequestName, Verb};
 pub use refusal::{Lock, Refusal, Word};
 pub use reply::{Reply, protocol_of};
 pub use request::{Proof, Request, Tag, split_proof};

@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write};
 
-use super::{Micro, Stored, WireError};
+use super::{Micro, RequestName, Stored, WireError};
 use crate::plan::{PlanError, Ratio};
 use crate::terms::NoKit;
 
@@ -238,6 +238,22 @@ impl fmt::Display for Refusal<'_> {
     /// The word and the detail.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word().name())?;
+        self.write_detail(f)
+    }
+}
+
+impl Refusal<'_> {
+    /// The reply without checksum.
+    pub(super) fn compose(&self, request: Option<RequestName>, f: &mut dyn Write) -> fmt::Result {
+        write!(f, "ERR {}", self.word().name())?;
+        if let Some(request) = request {
+            write!(f, " re={request}")?;
+        }
+        write!(f, "{}", Detail(self))
+    }
+
+    /// The detail, with a blank before it.
+    fn write_detail(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(error) => error.write_detail(f),
             Self::Order { expected } => write!(f, " expected={expected}"),
@@ -278,10 +294,12 @@ impl fmt::Display for Refusal<'_> {
     }
 }
 
-impl Refusal<'_> {
-    /// The reply without checksum.
-    pub(super) fn compose(&self, f: &mut impl Write) -> fmt::Result {
-        write!(f, "ERR {self}")
+/// The detail of a refusal alone.
+struct Detail<'a>(&'a Refusal<'a>);
+
+impl fmt::Display for Detail<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.write_detail(f)
     }
 }
 

@@ -6,7 +6,8 @@ use super::facts::{Claim, Micro, Row, State, TrialId};
 use super::fields::{Hello, Status};
 use super::request::Words;
 use super::{
-    Hex, Line, MAC_BYTES, NONCE_BYTES, PROTOCOL, Refusal, WireError, Word, is_text, open, unhex,
+    Hex, Line, MAC_BYTES, NONCE_BYTES, PROTOCOL, Proof, Refusal, RequestName, WireError, Word,
+    is_text, open, unhex,
 };
 use crate::terms::Arm;
 
@@ -62,8 +63,10 @@ pub enum Reply<'a> {
     },
     /// A nonce for the custodian's proof.
     Nonce([u8; NONCE_BYTES]),
-    /// Refused; nothing was changed.
-    Refused(Refusal<'a>),
+    /// Proof that the device holds the key.
+    Proof(Proof),
+    /// Refused, and which request, if the line was one; nothing was changed.
+    Refused(Refusal<'a>, Option<RequestName>),
 }
 
 impl fmt::Display for Reply<'_> {
@@ -109,7 +112,8 @@ impl Reply<'_> {
                 write!(f, "trial={trial} mac={}", Hex(mac))
             }
             Self::Nonce(nonce) => write!(f, "NONCE {}", Hex(nonce)),
-            Self::Refused(refusal) => refusal.compose(f),
+            Self::Proof(proof) => write!(f, "PROOF {}", Hex(proof)),
+            Self::Refused(refusal, request) => refusal.compose(*request, f),
         }
     }
 }
@@ -161,7 +165,11 @@ impl<'a> Reply<'a> {
             Self::Hello(_) | Self::Status(_) | Self::Row(_) => &[],
             Self::Done | Self::Recorded { .. } | Self::Planned { .. } => &["trial", "claim"],
             Self::End { .. } => &["assigned", "resolved", "trial", "mac"],
-            Self::Arm { .. } | Self::Kit { .. } | Self::Nonce(_) | Self::Refused(_) => return,
+            Self::Arm { .. }
+            | Self::Kit { .. }
+            | Self::Nonce(_)
+            | Self::Proof(_)
+            | Self::Refused(..) => return,
         };
         let known = fields.iter().map(|field| field.key).chain(keys.iter().copied());
         let mut ahead = *words;
@@ -205,11 +213,17 @@ impl<'a> Reply<'a> {
             }
             b"END" => Self::read_end(words),
             b"NONCE" => words.hex_if_any()?.map(Self::Nonce),
+            b"PROOF" => words.hex_if_any()?.map(Self::Proof),
             b"ERR" => {
                 let word = words.next_word();
+                let mut ahead = *words;
+                let request = ahead.value("re").and_then(RequestName::parse);
+                if request.is_some() {
+                    *words = ahead;
+                }
                 let detail = words.rest()?;
                 let word = Word::ALL.into_iter().find(|known| known.name().as_bytes() == word);
-                word.map(|word| Self::Refused(Refusal::Told(word, detail)))
+                word.map(|word| Self::Refused(Refusal::Told(word, detail), request))
             }
             _ => None,
         })

@@ -4,8 +4,8 @@ use core::fmt::{self, Write};
 use core::str::FromStr;
 
 use super::{
-    FileDigest, Hex, Line, MAC_BYTES, PROOF_BYTES, WireError, excerpt, hex_number, is_text, open,
-    unhex,
+    FileDigest, Hex, Line, MAC_BYTES, NONCE_BYTES, PROOF_BYTES, WireError, excerpt, hex_number,
+    is_text, open, unhex,
 };
 use crate::plan::{Plan, PlanError};
 
@@ -67,6 +67,8 @@ pub enum Request {
     },
     /// The estimates.
     Report,
+    /// Proof that this device holds the key, for a nonce of the terminal.
+    Prove([u8; NONCE_BYTES]),
     /// A nonce for a custodian command.
     Challenge,
     /// A new key of the custodian.
@@ -102,7 +104,8 @@ pub fn split_proof(body: &[u8]) -> (&[u8], Option<Proof>) {
     }
 }
 
-const VERBS: &str = "HELLO STATUS ASSIGN REPLACE OUTCOME LOST REPORT AUTH KEY PLAN CLOSE ERASE";
+const VERBS: &str =
+    "HELLO STATUS ASSIGN REPLACE OUTCOME LOST REPORT PROVE AUTH KEY PLAN CLOSE ERASE";
 
 impl Request {
     /// Reads a line as the [`Framer`](super::Framer) gives it: length, checksum if there, grammar.
@@ -161,6 +164,10 @@ impl Request {
             b"LOST" => {
                 words.allowed = "LOST <k>";
                 Self::Lost { patient: words.number()? }
+            }
+            b"PROVE" => {
+                words.allowed = "PROVE <32 hex digits>";
+                Self::Prove(words.hex_if_any()?.ok_or(words.error(b""))?)
             }
             b"AUTH" => {
                 words.allowed =
@@ -222,6 +229,7 @@ impl fmt::Display for Request {
             Self::Outcome { patient, y } => write!(f, "OUTCOME {patient} {y}"),
             Self::Lost { patient } => write!(f, "LOST {patient}"),
             Self::Report => f.write_str("REPORT"),
+            Self::Prove(nonce) => write!(f, "PROVE {}", Hex(nonce)),
             Self::Challenge => f.write_str("AUTH"),
             Self::Key(key) => write!(f, "KEY {}", Hex(key)),
             Self::Plan { plan, file: FileDigest::NONE } => write!(f, "PLAN {plan}"),

@@ -127,12 +127,13 @@ fn other_versions_are_refused_untouched() {
             stored == format!("stored=state-{version}") || names.any(|name| name == stored),
             "{stored}"
         );
-        let refusal = format!("ERR foreign {stored} use the firmware that wrote it");
         let key = Request::Key([1; 32]).to_string();
         let plan = "PLAN features=1 patients=20 better=high epsilon=1";
         for line in
             QUESTIONS.iter().chain(&["STATUS", "REPORT", "AUTH", "CLOSE", "ERASE", plan, &key])
         {
+            let name = Request::parse(line.as_bytes()).unwrap().name();
+            let refusal = format!("ERR foreign re={name} {stored} use the firmware that wrote it");
             assert_eq!(ask(&mut board, line), refusal, "{design}: {line}");
             assert!(!board.step() || !board.step(), "{design}: {line} leaves work");
         }

@@ -14,12 +14,20 @@ mod v3;
 use equipoise::plan::{Plan, Ratio};
 use equipoise::terms::{Arm, NoKit};
 use equipoise::wire::{
-    LINE_LIMIT, Lock, Micro, Refusal, Reply, Request, Stored, Tag, WireError, Word, checksum,
-    split_proof, unhex,
+    LINE_LIMIT, Lock, Micro, Refusal, Reply, Request, RequestName, Stored, Tag, WireError, Word,
+    checksum, split_proof, unhex,
 };
 
 fn counting() -> [u8; 32] {
     core::array::from_fn(|i| i as u8)
+}
+
+/// The request that a refusal names.
+fn named(bytes: &str) -> Option<RequestName> {
+    match Reply::parse(bytes.trim_end().as_bytes()) {
+        Ok(Reply::Refused(_, name)) => name,
+        other => panic!("{bytes} {other:?}"),
+    }
 }
 
 /// A proof of counting bytes.
@@ -71,7 +79,9 @@ fn told(bytes: &str) -> Word {
     let text = bytes.split('*').next().unwrap().strip_prefix("ERR ").unwrap();
     let (name, detail) = text.split_once(' ').unwrap_or((text, ""));
     match Reply::parse(bytes.trim_end().as_bytes()) {
-        Ok(Reply::Refused(Refusal::Told(word, read))) => {
+        Ok(Reply::Refused(Refusal::Told(word, read), re)) => {
+            let named = re.map_or(String::new(), |re| format!("re={re}"));
+            let detail = detail.strip_prefix(&named).unwrap().trim_start();
             assert_eq!((word.name(), read), (name, detail));
             word
         }

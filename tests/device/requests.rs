@@ -16,12 +16,14 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use desk::{Desk, Flash, KEY, PLAN, sealed};
-use equipoise::device::auth::CustodianKey;
+use equipoise::device::auth::{CustodianKey, Presence, Role};
 use equipoise::device::health::{Entropy, RESEED_SAMPLES, Repeatable, START_SAMPLES};
 use equipoise::device::report::ReportMac;
 use equipoise::plan::Plan;
 use equipoise::testkit::strict_flash::Tear;
-use equipoise::wire::{FileDigest, Hex, NONCE_SECONDS, Reply, Request, Row, TrialId, TrialName};
+use equipoise::wire::{
+    FileDigest, Hex, ImageHash, NONCE_SECONDS, Reply, Request, Row, TrialId, TrialName,
+};
 
 /// A source that is good for so many samples and then gives zeros.
 struct Dying(Repeatable, u32);

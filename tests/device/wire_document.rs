@@ -4,15 +4,15 @@
 use equipoise::testkit::desk;
 
 use desk::{Desk, KEY, sealed};
-use equipoise::device::auth::{CustodianKey, WRONG_PROOFS};
+use equipoise::device::auth::{CustodianKey, Presence, Role, WRONG_PROOFS};
 use equipoise::device::custodian::LIFETIME_BUDGET;
 use equipoise::device::report::ReportMac;
 use equipoise::kits::number;
 use equipoise::plan::{Key, Plan};
 use equipoise::terms::Arm;
 use equipoise::wire::{
-    Field, FileDigest, Hello, Hex, LINE_LIMIT, NONCE_SECONDS, PROTOCOL, Reply, Request, Status,
-    TrialId, TrialName, WireError, Word, checksum, unhex,
+    Field, FileDigest, Hello, Hex, ImageHash, LINE_LIMIT, NONCE_SECONDS, PROTOCOL, Reply, Request,
+    Status, TrialId, TrialName, WireError, Word, checksum, unhex,
 };
 
 const DOCUMENT: &str = include_str!("../../docs/wire.md");
@@ -106,6 +106,26 @@ fn proofs_are_right() {
     }
 }
 
+/// The answer to `PROVE` of each `presence` block.
+#[test]
+fn presence_proofs_are_right() {
+    for block in blocks("presence") {
+        let field = |name: &str| {
+            let line = block.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            line.trim_start().to_owned()
+        };
+        let facts = Presence {
+            trial: TrialId(bytes(&field("trial"))),
+            image: ImageHash(bytes(&field("image"))),
+            assigned: field("assigned").parse().unwrap(),
+            resolved: field("resolved").parse().unwrap(),
+        };
+        let key = CustodianKey::new(bytes(&field("key"))).role(Role::Presence);
+        let proof = key.presence(&bytes(&field("nonce")), &facts);
+        assert_eq!(Hex(&proof).to_string(), field("proof"));
+    }
+}
+
 #[test]
 fn the_report_mac_is_right() {
     for block in blocks("mac") {
@@ -113,7 +133,7 @@ fn the_report_mac_is_right() {
         let (id, file) = (TrialId(bytes(field("TRIAL "))), FileDigest(bytes(field("FILE "))));
         let plan = Plan::parse(field("PLAN ")).unwrap();
         assert_eq!(plan.to_string(), field("PLAN "), "canonical");
-        let key = CustodianKey::new(bytes(field("key "))).report_key();
+        let key = CustodianKey::new(bytes(field("key "))).role(Role::Report);
         let mut mac = ReportMac::new(&key, TrialName { id, file }, &plan);
         let mut rows = 0;
         for line in block.lines().filter(|line| line.starts_with("ROW ")) {
@@ -143,6 +163,7 @@ fn kit_numbers_are_those_of_the_code() {
         };
         let kits: u32 = value("kits").parse().unwrap();
         let key = CustodianKey::new(bytes(&value("key")))
+            .role(Role::CodeBreak)
             .kit_key(FileDigest(bytes(&value("file"))), kits);
         for (arm, name) in Arm::BOTH.into_iter().zip(["arm0", "arm1"]) {
             let numbers: Vec<String> =
@@ -169,19 +190,33 @@ fn dialogues_are_what_a_device_says() {
     let mut desk = Desk::blank(1);
     desk.provision("PLAN features=3 patients=20 better=high epsilon=1 file=0011223344556677");
     let (trial, mut nonce, mut arm) = (desk.trial(), [0; 16], String::new());
+    let mut key = CustodianKey::new(KEY);
+    let fresh = CustodianKey::new([1; 32]);
     for block in blocks("dialogue") {
         let mut reply = String::new();
         for line in block.lines() {
             if let Some(request) = line.strip_prefix("> ") {
                 let text = request.split(" proof=").next().unwrap();
-                let proof = CustodianKey::new(KEY).proof(&nonce, trial, text.as_bytes());
-                let request = request.replace("<proof>", &Hex(&proof).to_string());
-                reply = desk.ask(&request.replace("<wrong proof>", &"0".repeat(32)));
+                let text = text.replace("<new key>", &Hex(&[1; 32]).to_string());
+                let proof = |key: &CustodianKey| {
+                    Hex(&key.proof(&nonce, trial, text.as_bytes())).to_string()
+                };
+                let request = request.replace("<new key>", &Hex(&[1; 32]).to_string());
+                let request = request.replace("<proof>", &proof(&key));
+                let changes = request.contains("<new proof>");
+                let request = request.replace("<new proof>", &proof(&fresh));
+                reply =
+                    desk.ask_exactly(&sealed(&request.replace("<wrong proof>", &"0".repeat(32))));
+                if changes && reply == "OK" {
+                    key = fresh.clone();
+                }
                 continue;
             }
             let form = line.strip_prefix("< ").unwrap();
             assert!(matches(&reply, form), "{reply}\n{form}");
-            if let Some(digits) = reply.strip_prefix("NONCE ") {
+            if let Some(digits) = reply.strip_prefix("NONCE ")
+                && !form.ends_with("<second>")
+            {
                 nonce = bytes(digits);
             }
             if reply.starts_with("ARM ") {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::error::CliError;
+use equipoise::device::auth::Role as KeyRole;
 use equipoise_ward::records::consort::Consort;
 use equipoise_ward::records::keys::KeyFile;
 use equipoise_ward::records::register::Register;
@@ -40,7 +41,11 @@ impl ConsortArgs {
         if !self.consort {
             return Ok(None);
         }
-        let key = self.key_file.as_deref().map(KeyFile::read).transpose()?;
+        let key = self
+            .key_file
+            .as_deref()
+            .map(|path| KeyFile::read_for(path, KeyRole::CodeBreak))
+            .transpose()?;
         let site = self.report.as_ref().map(|path| {
             let text = std::fs::read_to_string(path).map_err(|e| CliError::file(path, &e))?;
             Site::parse(&path.display().to_string(), &text).map_err(CliError::usage)

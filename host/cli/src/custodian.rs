@@ -2,9 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::TypedValueParser;
+
 use super::check::{self, Size};
 use super::error::CliError;
 use super::session::{OperatorArgs, PortArgs};
+use super::values::named;
+use equipoise::device::auth::Role;
 use equipoise::wire::{Claim, FileDigest, Request, State, Status};
 use equipoise_audit::finding::DP_CONSE;
 use equipoise_study::output::say;
@@ -24,6 +28,16 @@ use equipoise_ward::records::trial_file::TrialFile;
 pub struct KeygenArgs {
     /// File to make, readable by its owner alone
     file: PathBuf,
+    /// The key of a role instead of a custodian's: report, presence or code-break
+    #[arg(long, value_parser = role(), requires = "from")]
+    role: Option<Role>,
+    /// The custodian's key from which that of the role follows
+    #[arg(long, value_name = "FILE", requires = "role")]
+    from: Option<PathBuf>,
+}
+
+fn role() -> impl TypedValueParser<Value = Role> {
+    named(Role::ALL, Role::name)
 }
 
 /// Draws a custodian's key.
@@ -31,11 +45,76 @@ pub struct KeygenArgs {
 /// # Errors
 /// The file exists, or cannot be written.
 pub fn keygen(args: &KeygenArgs) -> Result<(), CliError> {
+    if let (Some(role), Some(from)) = (args.role, &args.from) {
+        let key = KeyFile::read(from)?.hand_on(role, &args.file)?;
+        let right = match role {
+            Role::Report => "ask for reports and check them",
+            Role::Presence => "see that a device holds the key",
+            Role::CodeBreak => "tell which kit is of which arm",
+        };
+        say(&format!(
+            "{} holds the {} key, check value {}. Its holder can {right}, and nothing else.\n",
+            args.file.display(),
+            role.name(),
+            key.check_value()
+        ));
+        return Ok(());
+    }
     KeyFile::generate(&args.file)?;
     say(&format!(
         "{} holds a new key. Keep a copy in a safe place: without it a trial cannot be closed.\n",
         args.file.display()
     ));
+    Ok(())
+}
+
+/// `equipoise key`
+#[derive(Debug, clap::Args)]
+pub struct KeyArgs {
+    #[command(subcommand)]
+    command: KeyCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum KeyCommand {
+    /// Show role and check value of a key, never the key itself
+    Show {
+        /// A key file
+        file: PathBuf,
+    },
+    /// Ask a device to prove that it holds the key
+    Prove {
+        /// The presence key or the custodian's
+        file: PathBuf,
+        #[command(flatten)]
+        device: PortArgs,
+    },
+}
+
+/// Shows a key's check value, or asks a device to prove that it holds the key.
+///
+/// # Errors
+/// A file that holds no such key, no device, or a device that does not hold it.
+pub fn key(args: &KeyArgs) -> Result<(), CliError> {
+    match &args.command {
+        KeyCommand::Show { file } => {
+            let key = KeyFile::read_any(file)?;
+            let role = key.role().map_or("custodian", Role::name);
+            say(&format!("role         {role}\ncheck value  {}\n", key.check_value()));
+        }
+        KeyCommand::Prove { file, device } => {
+            let key = KeyFile::read_for(file, Role::Presence)?;
+            if !custodian::prove(&mut device.client(), &key)? {
+                return Err(CliError::refused(
+                    "the device holds another key: it is not the one that was provisioned with this key, or its key was \
+                     changed",
+                ));
+            }
+            say(
+                "The device holds the key. As far as its lock holds, it is the one that was provisioned.\n",
+            );
+        }
+    }
     Ok(())
 }
 

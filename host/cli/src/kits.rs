@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::CliError;
 use super::session::{OperatorArgs, OutputArgs, TrialArgs};
+use equipoise::device::auth::Role as KeyRole;
 use equipoise_study::output::{check_file, say};
 use equipoise_ward::own_file::write_private;
 use equipoise_ward::records::cards::{self, Cards};
@@ -154,7 +155,8 @@ fn list(args: &ListArgs) -> Result<(), CliError> {
     if !args.csv {
         return Err(CliError::usage("the list of kits is written as CSV: --csv"));
     }
-    let (trial, key) = (TrialFile::read(&args.trial)?, KeyFile::read(&args.key_file)?);
+    let (trial, key) =
+        (TrialFile::read(&args.trial)?, KeyFile::read_for(&args.key_file, KeyRole::CodeBreak)?);
     let OutputArgs { out, force } = &args.output;
     let files = out.as_ref().map(|list| [list.clone(), seal_path(list)]);
     for file in files.iter().flatten() {
@@ -180,7 +182,7 @@ fn list(args: &ListArgs) -> Result<(), CliError> {
 }
 
 fn verify(args: &VerifyArgs) -> Result<(), CliError> {
-    let (trial, key) = (args.trial.read()?, KeyFile::read(&args.key_file)?);
+    let (trial, key) = (args.trial.read()?, KeyFile::read_for(&args.key_file, KeyRole::CodeBreak)?);
     let count = verify_list(&args.list, &trial, &key)?;
     say(&format!(
         "{}: {count} kits, all as trial file and key give them; the seal is right\n",
@@ -229,7 +231,7 @@ fn print_cards(args: &CardsArgs) -> Result<(), CliError> {
 }
 
 fn reveal(args: &RevealArgs) -> Result<(), CliError> {
-    let (trial, key) = (args.trial.read()?, KeyFile::read(&args.key_file)?);
+    let (trial, key) = (args.trial.read()?, KeyFile::read_for(&args.key_file, KeyRole::CodeBreak)?);
     let (ward_log, mut entries) = args.ward_entries(&trial)?;
     let register = Register::read(&entries);
     same_trial(&register, &trial, &ward_log)?;

@@ -102,6 +102,8 @@ enum Command {
     Audit(audit::AuditArgs),
     /// Make a custodian's key
     Keygen(custodian::KeygenArgs),
+    /// Show a key's check value, or ask a device to prove that it holds the key
+    Key(custodian::KeyArgs),
     /// Begin a trial on a blank device
     Provision(custodian::ProvisionArgs),
     /// Close the trial: the final look
@@ -176,6 +178,7 @@ fn main() -> ExitCode {
         Command::Device(args) => finish(device::device(&args), false),
         Command::Audit(args) => finish(audit::audit(&args), false),
         Command::Keygen(args) => finish(custodian::keygen(&args), false),
+        Command::Key(args) => finish(custodian::key(&args), false),
         Command::Provision(args) => finish(custodian::provision(&args), false),
         Command::Close(args) => finish(custodian::close(&args), false),
         Command::Erase(args) => finish(custodian::erase(&args), false),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::CliError;
 use super::values::read;
+use equipoise::device::auth::Role;
 use equipoise::wire::FileDigest;
 use equipoise_study::output::{check_file, say, write_file};
 use equipoise_study::pool::forest;
@@ -52,8 +53,11 @@ pub fn pool(args: &PoolArgs) -> Result<(), CliError> {
         .iter()
         .map(|path| Site::parse(&name(path), &read(path)?).map_err(CliError::usage));
     let sites = sites.collect::<Result<Vec<_>, _>>()?;
-    let keys =
-        args.key_file.iter().map(|path| KeyFile::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let keys = args
+        .key_file
+        .iter()
+        .map(|path| KeyFile::read_for(path, Role::Report))
+        .collect::<Result<Vec<_>, _>>()?;
     if let Some(path) = &args.trial {
         let digest = digest_text(FileDigest(TrialFile::read(path)?.digest()));
         site::check_digest(&sites, &digest).map_err(CliError::refused)?;

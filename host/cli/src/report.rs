@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::error::CliError;
 use super::session::{OutputArgs, PortArgs, TrialArgs};
 use super::values::{format, simultaneous};
+use equipoise::device::auth::Role;
 use equipoise::wire::FileDigest;
 use equipoise_study::boundaries::adjusted::Simultaneous;
 use equipoise_ward::bedside::failure;
@@ -22,7 +23,7 @@ pub struct ReportArgs {
     /// Check the MAC; needs the key and the trial file
     #[arg(long, requires = "key_file")]
     verify: bool,
-    /// The custodian's key: for --verify, and where the plan's results take it
+    /// The report key or the custodian's: for --verify, and where the plan's results take it
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Also intervals that are valid in all features together: bonferroni or holm
@@ -48,7 +49,8 @@ pub fn report(args: &ReportArgs) -> Result<(), CliError> {
         Err(_) if args.trial.trial.is_none() && !args.verify => None,
         Err(error) => return Err(error),
     };
-    let key = args.key_file.as_deref().map(KeyFile::read).transpose()?;
+    let key =
+        args.key_file.as_deref().map(|path| KeyFile::read_for(path, Role::Report)).transpose()?;
     let report = custodian::report(&mut client, key.as_ref())?;
     let status = client.status().map_err(failure)?;
     if report.trial != status.name.id {

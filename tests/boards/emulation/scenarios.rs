@@ -4,7 +4,7 @@ use super::Chip;
 use super::board::{Cut, EmulatedBoard, Firmware, State};
 use crate::qemu::bedside::{Bedside, Dice, KEY, hex, sealed, tag, unsealed};
 use crate::qemu::known::Known;
-use equipoise::device::auth::CustodianKey;
+use equipoise::device::auth::{CustodianKey, Role};
 use equipoise::device::report::ReportMac;
 use equipoise::plan::Plan;
 use equipoise::wire::{FileDigest, Reply, TrialName};
@@ -26,7 +26,7 @@ fn check_report(board: &mut EmulatedBoard, plan: &str) {
         panic!("{lines:?}")
     };
     let name = TrialName { id: trial, file: FileDigest::NONE };
-    let key = CustodianKey::new(KEY).report_key();
+    let key = CustodianKey::new(KEY).role(Role::Report);
     let mut expected = ReportMac::new(&key, name, &Plan::parse(plan).unwrap());
     for row in rows {
         let row = parse(row);

@@ -170,7 +170,11 @@ fn the_longest_refusals_still_fit_a_line() {
         b"PLAN features=1 patients=2 better=high epsilon=4294967295/1000000",
         b"PLAN features=1 patients=2 better=high epsilon=1 alpha=4294967291/1000000",
     ] {
-        let line = Reply::Refused(wrong(line)).to_line();
+        let line = Reply::Refused(
+            wrong(line),
+            Some(Request::Assign { patient: u32::MAX, feature: 0, tag: None }.name()),
+        )
+        .to_line();
         assert!(!line.is_cut(), "{}", String::from_utf8_lossy(line.as_bytes()));
     }
 }

@@ -4,7 +4,7 @@ pub mod refusals;
 pub mod replies;
 
 use super::{Request, Tag, assert_proved, assert_request, counting, plan, unhex};
-use equipoise::device::auth::CustodianKey;
+use equipoise::device::auth::{CustodianKey, Role};
 use equipoise::device::report::ReportMac;
 use equipoise::wire::{FileDigest, Micro, Row, TrialId, TrialName};
 
@@ -28,6 +28,7 @@ fn requests_are_these_bytes() {
         (Request::Lost { patient: 12 }, "LOST 12*3303\n"),
         (Request::Replace { patient: 57, count: 3 }, "REPLACE 57 3*EC1A\n"),
         (Request::Report, "REPORT*F1F0\n"),
+        (Request::Prove([0xA5; 16]), "PROVE a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5*7A91\n"),
         (Request::Challenge, "AUTH*2261\n"),
         (
             Request::Key(counting()),
@@ -91,7 +92,7 @@ fn proofs_and_report_macs_are_these_bytes() {
     let begin = Request::Plan { plan: small, file: FILE }.to_string();
     let planned = b"4cfae6b051cfec3d7e3ca34bbcab9c00";
     assert_eq!(Some(key.proof(&[0xA5; 16], TrialId::NONE, begin.as_bytes())), unhex(planned));
-    let mut mac = ReportMac::new(&key.report_key(), NAME, &small);
+    let mut mac = ReportMac::new(&key.role(Role::Report), NAME, &small);
     let (estimate, error) = (Micro(-123_456), Micro(250_000));
     mac.row(&Row {
         feature: 0,

@@ -187,3 +187,102 @@ fn trial_id_and_file_digest_are_stored() {
         !desk.ask("HELLO").contains(&id) && desk.ask("HELLO").ends_with(" file=0000000000000000")
     );
 }
+
+/// A proof for the nonce before the last is refused, and not counted as wrong: a terminal takes the
+/// late answer to its first `AUTH` for that to the second.
+#[test]
+fn repeated_auth_does_not_lock() {
+    let mut desk = Desk::running(1, PLAN);
+    for _ in 0..5 {
+        let late = desk.proved("CLOSE");
+        desk.challenge();
+        let refused = desk.ask(&late);
+        assert_eq!(refused, "ERR auth the proof is for the nonce before the last, send AUTH again");
+        assert_eq!(desk.ask(&late), PROOF_NEEDED, "both nonces are void");
+    }
+    // Wrong for both nonces is wrong.
+    for _ in 0..3 {
+        desk.challenge();
+        desk.challenge();
+        assert_eq!(desk.ask(&unproved("CLOSE")), "ERR auth wrong proof");
+    }
+    assert_eq!(desk.ask("AUTH"), "ERR locked wrong proofs until=power-up");
+}
+
+/// The nonce before the last is void after any other request, and after the third `AUTH`.
+#[test]
+fn only_the_nonce_before_the_last_is_forgiven() {
+    let mut desk = Desk::running(1, PLAN);
+    for between in [&["HELLO", "AUTH"][..], &["AUTH", "AUTH"]] {
+        let late = desk.proved("CLOSE");
+        between.iter().for_each(|line| drop(desk.ask(line)));
+        assert_eq!(desk.ask(&late), "ERR auth wrong proof", "{between:?}");
+    }
+}
+
+/// Sends a command with a proof under the key of a role.
+fn order_as(desk: &mut Desk, role: Role, line: &str) -> String {
+    let (trial, nonce) = (desk.trial(), desk.challenge());
+    let proof = CustodianKey::new(KEY).role(role).proof(&nonce, trial, line.as_bytes());
+    desk.ask(&format!("{line} proof={}", Hex(&proof)))
+}
+
+/// The key of a role is accepted for its own verb only.
+#[test]
+fn keys_of_roles_have_one_right_each() {
+    let plan = PLAN.replace(" results=open", "");
+    let mut desk = Desk::running(1, &plan);
+    assert_eq!(order_as(&mut desk, Role::Report, "REPORT"), "ERR early no estimate yet");
+    for role in Role::ALL {
+        for line in ["CLOSE", "ERASE", "REPORT", &plan, &Request::Key([1; 32]).to_string()] {
+            if (role, line) != (Role::Report, "REPORT") {
+                assert_eq!(order_as(&mut desk, role, line), "ERR auth wrong proof", "{line}");
+                assert_eq!(desk.order("REPORT"), "ERR early no estimate yet");
+            }
+        }
+    }
+}
+
+/// `PROVE` is answered with the presence key over the public facts, by a device that has a key.
+#[test]
+fn prove_shows_the_key() {
+    let nonce = [7; 16];
+    let line = Request::Prove(nonce).to_string();
+    let mut desk = Desk::blank(1);
+    assert_eq!(desk.ask(&line), "ERR auth no key yet, send KEY");
+    desk.provision(PLAN);
+    desk.assign(1, 0);
+    desk.assign(2, 0);
+    desk.ask("OUTCOME 1 1");
+    let facts =
+        |trial, assigned| Presence { trial, image: ImageHash([0; 8]), assigned, resolved: 1 };
+    let key = CustodianKey::new(KEY).role(Role::Presence);
+    let expected = |facts: &Presence| format!("PROOF {}", Hex(&key.presence(&nonce, facts)));
+    let (trial, told) = (desk.trial(), desk.ask(&line));
+    assert_eq!(told, expected(&facts(trial, 2)));
+    assert_ne!(told, expected(&facts(trial, 1)));
+    assert_ne!(told, expected(&facts(TrialId::NONE, 2)));
+    desk.order(&Request::Key([1; 32]).to_string());
+    assert_ne!(desk.ask(&line), told, "another key");
+}
+
+/// Every refusal but that of a line which is no request names the request.
+#[test]
+fn refusals_name_their_request() {
+    let mut desk = Desk::blank(1);
+    for (line, told) in [
+        ("STATUS", "ERR blank re=STATUS"),
+        ("ASSIGN 5 1 0000000a", "ERR blank re=ASSIGN:5"),
+        ("OUTCOME 4294967295 1", "ERR blank re=OUTCOME:4294967295"),
+        ("CLOSE", "ERR auth re=CLOSE no key yet, send KEY"),
+        (
+            "PLAN features=0 patients=2 better=low epsilon=1",
+            "ERR range re=PLAN features=0 allowed 1..=64",
+        ),
+        ("PLAN features=1 patients=2 epsilon=1", "ERR syntax better missing allowed high low"),
+        ("LOST x", "ERR syntax got=x allowed LOST <k>"),
+    ] {
+        assert_eq!(desk.ask_exactly(&sealed(line)), told);
+    }
+    assert!(desk.ask_exactly("STATUS").starts_with("ERR checksum got=none"));
+}

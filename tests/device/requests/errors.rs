@@ -35,7 +35,7 @@ fn syntax_names_the_word_and_what_was_allowed() {
         ("OUTCOME 1 x", "ERR syntax got=x allowed OUTCOME <k> <y>"),
         (
             "hello",
-            "ERR syntax got=hello allowed HELLO STATUS ASSIGN REPLACE OUTCOME LOST REPORT AUTH KEY PLAN CLOSE ERASE",
+            "ERR syntax got=hello allowed HELLO STATUS ASSIGN REPLACE OUTCOME LOST REPORT PROVE AUTH KEY PLAN CLOSE ERASE",
         ),
     ]);
 }
@@ -301,7 +301,7 @@ fn a_senseless_flash_is_left_as_it_is() {
     let before = flash.0.borrow().bytes();
     let mut desk = Desk::<_>::on(flash, Repeatable::new(1));
     desk.dialogue(&[
-        ("HELLO", "HELLO equipoise 3 0.2.0 fault"),
+        ("HELLO", "HELLO equipoise 3 0.2.0 fault flash=unknown"),
         ("ASSIGN 1 0", "ERR storage until=power-up"),
         (&Request::Key(KEY).to_string(), "ERR storage until=power-up"),
     ]);

@@ -86,7 +86,7 @@ fn verifies(report: &[String], plan: &str) -> bool {
     let (count, assigned, resolved, id, told) = mac.unwrap();
     let plan = Plan::parse(plan.strip_prefix("PLAN ").unwrap()).unwrap();
     let name = TrialName { id, file: FileDigest::NONE };
-    let mut mac = ReportMac::new(&CustodianKey::new(KEY).report_key(), name, &plan);
+    let mut mac = ReportMac::new(&CustodianKey::new(KEY).role(Role::Report), name, &plan);
     rows.iter().for_each(|row| mac.row(row));
     mac.finish(count, assigned, resolved) == told && usize::from(count) == rows.len()
 }

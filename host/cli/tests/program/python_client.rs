@@ -123,7 +123,7 @@ fn enrols_and_replaces_in_a_blinded_trial() {
     let third = kit(&third, "repeating REPLACE 1 1\nKIT 1 ");
     assert_eq!(kit(&run(&[CLIENT], &["replace", "1", "1"]), "KIT 1 "), third, "a repeat");
     let refused = run(&[CLIENT], &["replace", "2", "1"]);
-    assert_eq!(refused, "ERR kits patient=2 is resolved\n");
+    assert_eq!(refused, "ERR kits re=REPLACE:2 patient=2 is resolved\n");
     let status = json(&ward.good(&["status", "--json"]));
     assert_eq!((&status["assigned"], &status["replaced"]), (&2.into(), &1.into()));
     // By the pharmacy's list the replacement is of the same arm, and no kit came twice.

@@ -345,6 +345,6 @@ fn standard_input_and_output_carry_the_line() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(
         text,
-        "HELLO equipoise 3 0.2.0 blank key=none left=100.000000 restart=power*6FED\nERR blank*D9D5\n"
+        "HELLO equipoise 3 0.2.0 blank key=none left=100.000000 restart=power*6FED\nERR blank re=STATUS*E265\n"
     );
 }

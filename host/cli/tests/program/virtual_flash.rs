@@ -240,7 +240,7 @@ fn a_plan_too_large_for_the_flash_is_refused() {
             ask(&mut line, request)
         });
         if pages < NEEDED {
-            let refusal = format!("ERR range flash pages={pages} allowed {NEEDED} or more");
+            let refusal = format!("ERR range re=PLAN flash pages={pages} allowed {NEEDED} or more");
             assert!(planned.starts_with(&refusal), "{planned}");
             assert!(ask(&mut line, "STATUS").starts_with("ERR blank"));
             continue;

@@ -5,8 +5,8 @@
 //! noise left behind. When the line broke, it is opened again first, so unplugging the device and
 //! plugging it in again only causes a delay.
 //!
-//! **Whose answer?** Answers come in the order of the requests, and one that names a patient must
-//! name the right one. After a request had to be repeated, a late second answer to it may still be
+//! **Whose answer?** Answers come in the order of the requests. One that names a patient must name
+//! the right one, and a refusal must name the request. After a request had to be repeated, a late second answer to it may still be
 //! on its way; then the next request waits for the answer to a `HELLO`, and everything before that
 //! is thrown away.
 //!
@@ -20,8 +20,8 @@ use std::time::Duration;
 use crate::line::exchange::{Open, greet, hello};
 use crate::line::link::{self, Link, LinkError, Port};
 use equipoise::wire::{
-    ImageHash, Line, MAC_BYTES, Micro, NONCE_BYTES, Proof, Reply, Request, Row, State, Status,
-    Stored, TrialId, TrialName, Word,
+    ImageHash, Line, MAC_BYTES, Micro, NONCE_BYTES, Proof, Reply, Request, RequestName, Row, State,
+    Status, Stored, TrialId, TrialName, Word,
 };
 
 /// How long one copy of a request waits for its answer. A look takes up to 1.5 seconds on a
@@ -189,7 +189,7 @@ impl Client {
         request: &Request,
         take: impl FnMut(&Reply<'_>) -> Option<T>,
     ) -> Result<T, AskError> {
-        self.ask_line(request.to_line(), TRIES, take)
+        self.ask_line(request.to_line(), request.name(), TRIES, take)
     }
 
     /// The same for a custodian command with its proof. A refusal that is not certain may be that
@@ -203,12 +203,13 @@ impl Client {
         proof: &Proof,
         take: impl FnMut(&Reply<'_>) -> Option<T>,
     ) -> Result<T, AskError> {
-        self.ask_line(request.to_proved_line(proof), PROVED_TRIES, take)
+        self.ask_line(request.to_proved_line(proof), request.name(), PROVED_TRIES, take)
     }
 
     fn ask_line<T>(
         &mut self,
         line: Option<Line>,
+        name: RequestName,
         tries: u32,
         mut take: impl FnMut(&Reply<'_>) -> Option<T>,
     ) -> Result<T, AskError> {
@@ -221,7 +222,7 @@ impl Client {
         for _ in 0..tries {
             self.connect()?;
             let Some(open) = &mut self.open else { continue };
-            match open.attempt(line.as_bytes(), &mut copies, &mut take) {
+            match open.attempt(line.as_bytes(), name, &mut copies, &mut take) {
                 Ok(Some(Ok(answer))) => return Ok(answer),
                 Ok(Some(Err((word, detail)))) => {
                     return Err(AskError::Refused { word, detail, certain: copies == 1 });

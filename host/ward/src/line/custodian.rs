@@ -16,9 +16,12 @@ use crate::bedside::failure;
 use crate::failure::Failure;
 use crate::line::client::{AskError, Client, Report};
 use crate::records::keys::KeyFile;
+use equipoise::device::auth::Presence;
 use equipoise::plan::{Plan, Results};
 use equipoise::terms::Phase;
-use equipoise::wire::{Claim, FileDigest, Reply, Request, Row, State, TrialId, Word};
+use equipoise::wire::{
+    Claim, FileDigest, ImageHash, NONCE_BYTES, Reply, Request, Row, State, TrialId, Word,
+};
 
 /// How often an exchange is begun before the device counts as unreachable.
 const TRIES: u32 = 4;
@@ -84,6 +87,34 @@ pub fn close(client: &mut Client, key: &KeyFile) -> Result<(), Failure> {
 /// No device, another key, or refused.
 pub fn erase(client: &mut Client, key: &KeyFile) -> Result<(), Failure> {
     command(client, key, &Request::Erase, done)
+}
+
+/// Whether the device holds the key: it answers a fresh nonce with the presence key, over its trial,
+/// its image and its counts.
+///
+/// # Errors
+/// No device, a device without a key, or no randomness.
+pub fn prove(client: &mut Client, key: &KeyFile) -> Result<bool, Failure> {
+    let mut nonce = [0; NONCE_BYTES];
+    getrandom::fill(&mut nonce)
+        .map_err(|error| Failure::Usage(format!("no randomness: {error}")))?;
+    let hello = client.hello().map_err(failure)?;
+    let (assigned, resolved) = match hello.state {
+        State::Running | State::Closed => {
+            let status = client.status().map_err(failure)?;
+            (status.assigned, status.resolved)
+        }
+        State::Blank | State::Fault | State::Foreign => (0, 0),
+    };
+    let proof = client
+        .ask(&Request::Prove(nonce), |reply| match reply {
+            Reply::Proof(proof) => Some(*proof),
+            _ => None,
+        })
+        .map_err(failure)?;
+    let trial = hello.trial.map_or(TrialId::NONE, |name| name.id);
+    let image = hello.image.unwrap_or(ImageHash([0; 8]));
+    Ok(proof == key.presence(&nonce, &Presence { trial, image, assigned, resolved }))
 }
 
 /// The whole report; asked again if a row got lost.

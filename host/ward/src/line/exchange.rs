@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::line::client::Hello;
 use crate::line::link::{Link, LinkError};
-use equipoise::wire::{Framer, LINE_LIMIT, Reply, Word, protocol_of};
+use equipoise::wire::{Framer, LINE_LIMIT, Reply, RequestName, Word, protocol_of};
 
 /// Bytes of one read.
 const CHUNK: usize = 256;
@@ -35,6 +35,7 @@ impl Open {
     pub fn attempt<T>(
         &mut self,
         line: &[u8],
+        name: RequestName,
         copies: &mut u32,
         take: &mut impl FnMut(&Reply<'_>) -> Option<T>,
     ) -> io::Result<Option<Answer<T>>> {
@@ -48,7 +49,7 @@ impl Open {
         if *copies > 1 {
             self.link.send(b"\n")?;
         }
-        let answer = self.copy(line, take)?;
+        let answer = self.copy(line, name, take)?;
         self.stale |= answer.is_none();
         Ok(answer)
     }
@@ -56,6 +57,7 @@ impl Open {
     fn copy<T>(
         &mut self,
         line: &[u8],
+        name: RequestName,
         take: &mut impl FnMut(&Reply<'_>) -> Option<T>,
     ) -> io::Result<Option<Answer<T>>> {
         self.link.send(line)?;
@@ -65,14 +67,16 @@ impl Open {
             if let Some(answer) = take(&reply) {
                 return Ok(Some(Ok(answer)));
             }
-            if let Reply::Refused(refusal) = &reply {
+            if let Reply::Refused(refusal, of) = &reply {
                 let word = refusal.word();
                 let text = refusal.to_string();
                 let detail = text.strip_prefix(word.name()).unwrap_or_default().trim();
-                return Ok(match word {
-                    Word::Checksum | Word::Length | Word::Syntax => None,
-                    _ => Some(Err((word, detail.to_owned()))),
-                });
+                match word {
+                    Word::Checksum | Word::Length | Word::Syntax => return Ok(None),
+                    _ if *of == Some(name) => return Ok(Some(Err((word, detail.to_owned())))),
+                    // The late answer to another request.
+                    _ => {}
+                }
             }
         }
         Ok(None)

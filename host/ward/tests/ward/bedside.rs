@@ -44,6 +44,8 @@ enum Fate {
     LostThenOther,
     /// As before, and the trial is closed.
     LostThenOtherAndClosed,
+    /// The refusal of an earlier request comes before the reply.
+    LateRefusal,
     /// The device did its work, but its memory failed.
     Faulty,
 }
@@ -105,7 +107,7 @@ impl Device {
             Request::Assign { patient, tag, .. } => {
                 let last = self.patients.last().copied();
                 if self.closed {
-                    Reply::Refused(Refusal::Closed)
+                    Reply::Refused(Refusal::Closed, Some(request.name()))
                 } else if *patient == self.assigned() + 1 {
                     let arm = Arm::from_bit(patient % 3 == 1);
                     self.patients.push((*tag, arm));
@@ -115,13 +117,19 @@ impl Device {
                 {
                     Reply::Arm { patient: *patient, arm }
                 } else {
-                    Reply::Refused(Refusal::Order { expected: self.assigned() + 1 })
+                    Reply::Refused(
+                        Refusal::Order { expected: self.assigned() + 1 },
+                        Some(request.name()),
+                    )
                 }
             }
             Request::Outcome { patient, .. } | Request::Lost { patient }
                 if *patient > self.assigned() =>
             {
-                Reply::Refused(Refusal::Unknown { patient: *patient, assigned: self.assigned() })
+                Reply::Refused(
+                    Refusal::Unknown { patient: *patient, assigned: self.assigned() },
+                    Some(request.name()),
+                )
             }
             Request::Outcome { patient, y } => {
                 self.recorded.push((*patient, Some(*y)));
@@ -131,7 +139,7 @@ impl Device {
                 self.recorded.push((*patient, None));
                 Reply::Recorded { patient: *patient }
             }
-            _ => Reply::Refused(Refusal::Blank),
+            _ => Reply::Refused(Refusal::Blank, Some(request.name())),
         }
     }
 
@@ -156,7 +164,17 @@ impl Device {
                 self.other_terminal(1);
                 self.closed = fate == Fate::LostThenOtherAndClosed;
             }
-            Fate::Faulty => reply = Reply::Refused(Refusal::Storage).to_line().as_bytes().to_vec(),
+            Fate::Faulty => {
+                reply = Reply::Refused(Refusal::Storage, Some(request.name()))
+                    .to_line()
+                    .as_bytes()
+                    .to_vec()
+            }
+            Fate::LateRefusal => {
+                let earlier = Request::Lost { patient: 7 }.name();
+                let refused = Reply::Refused(Refusal::Closed, Some(earlier)).to_line();
+                reply.splice(..0, refused.as_bytes().iter().copied());
+            }
             Fate::ReplyGarbled => reply[2] ^= 4,
             Fate::ReplyTwice => reply.extend(reply.clone()),
             Fate::Unplugged => {

@@ -1,7 +1,8 @@
 //! The bytes of refusals.
 
 use super::super::{
-    LINE_LIMIT, Lock, Micro, NoKit, Ratio, Refusal, Reply, Stored, WireError, Word, told, wrong,
+    LINE_LIMIT, Lock, Micro, NoKit, Ratio, Refusal, Reply, Stored, WireError, Word, named, told,
+    wrong,
 };
 
 /// Every refusal is written as these bytes and read as word and detail.
@@ -19,7 +20,7 @@ fn refusals_are_these_bytes() {
         ),
         (
             wrong(b"HELO"),
-            "ERR syntax got=HELO allowed HELLO STATUS ASSIGN REPLACE OUTCOME LOST REPORT AUTH KEY PLAN CLOSE ERASE*49CB\n",
+            "ERR syntax got=HELO allowed HELLO STATUS ASSIGN REPLACE OUTCOME LOST REPORT PROVE AUTH KEY PLAN CLOSE ERASE*0B13\n",
         ),
         (wrong(b"REPORT now"), "ERR syntax got=now allowed a verb alone*46B1\n"),
         (
@@ -31,6 +32,7 @@ fn refusals_are_these_bytes() {
             "ERR syntax got=x?? allowed ASSIGN <k> <feature> [tag of 8 hex digits]*3AAD\n",
         ),
         (wrong(b"OUTCOME 1"), "ERR syntax got=nothing allowed OUTCOME <k> <y>*9996\n"),
+        (wrong(b"PROVE"), "ERR syntax got=nothing allowed PROVE <32 hex digits>*F13A\n"),
         (wrong(b"REPLACE 1"), "ERR syntax got=nothing allowed REPLACE <k> <r>*A3DA\n"),
         (wrong(b"LOST 4294967296"), "ERR syntax got=4294967296 allowed LOST <k>*1EBD\n"),
         (
@@ -52,68 +54,80 @@ fn refusals_are_these_bytes() {
             "ERR syntax got=proof allowed REPORT KEY PLAN CLOSE ERASE*E871\n",
         ),
         (WireError::Length.into(), "ERR length allowed 250*E271\n"),
-        (Refusal::Order { expected: 58 }, "ERR order expected=58*DDB1\n"),
-        (Refusal::Feature { got: 10, features: 10 }, "ERR feature got=10 allowed 0..10*556E\n"),
-        (Refusal::Outcome { got: 2, scale: 1 }, "ERR range y=2 allowed 0..=1*8DA4\n"),
+        (Refusal::Order { expected: 58 }, "ERR order re=ASSIGN:57 expected=58*0060\n"),
+        (
+            Refusal::Feature { got: 10, features: 10 },
+            "ERR feature re=ASSIGN:57 got=10 allowed 0..10*66B6\n",
+        ),
+        (Refusal::Outcome { got: 2, scale: 1 }, "ERR range re=OUTCOME:57 y=2 allowed 0..=1*6CCD\n"),
         (
             wrong(b"PLAN features=65 patients=2 better=high epsilon=1"),
-            "ERR range features=65 allowed 1..=64*28A7\n",
+            "ERR range re=PLAN features=65 allowed 1..=64*018F\n",
         ),
         (
             Refusal::Capacity { got: 64, features: 16 },
-            "ERR range features=64 allowed 1..=16 on this device*3789\n",
+            "ERR range re=PLAN features=64 allowed 1..=16 on this device*5580\n",
         ),
         (
             Refusal::NotPrivate,
-            "ERR range design=conse allowed dp-conse interim uniform on a device*AFD6\n",
+            "ERR range re=PLAN design=conse allowed dp-conse interim uniform on a device*AC3A\n",
         ),
         (
             Refusal::Unknown { patient: 58, assigned: 57 },
-            "ERR unknown patient=58 allowed 1..=57*A509\n",
+            "ERR unknown re=OUTCOME:58 patient=58 allowed 1..=57*AE2F\n",
         ),
-        (Refusal::Full { patients: 20_000 }, "ERR full patients=20000*1F3D\n"),
+        (Refusal::Full { patients: 20_000 }, "ERR full re=ASSIGN:58 patients=20000*EF86\n"),
         (
             Refusal::Waiting { capacity: 128 },
-            "ERR full waiting=128 send OUTCOME or LOST first*436E\n",
+            "ERR full re=ASSIGN:58 waiting=128 send OUTCOME or LOST first*C401\n",
         ),
         (
             wrong(b"PLAN features=1 patients=20 better=high epsilon=1 kits=19"),
-            "ERR range kits=19 patients=20 allowed kits=0, or 20..=1048576*579A\n",
+            "ERR range re=PLAN kits=19 patients=20 allowed kits=0, or 20..=1048576*00DB\n",
         ),
         (
             wrong(b"PLAN features=1 patients=20 better=high epsilon=1 kits=1048577"),
-            "ERR range kits=1048577 allowed 0, or patients..=1048576*12B8\n",
+            "ERR range re=PLAN kits=1048577 allowed 0, or patients..=1048576*3893\n",
         ),
-        (Refusal::Kits(NoKit::Open, 0), "ERR kits kits=0 the trial is not blinded*5AB9\n"),
-        (Refusal::Kits(NoKit::Resolved, 57), "ERR kits patient=57 is resolved*1866\n"),
+        (
+            Refusal::Kits(NoKit::Open, 0),
+            "ERR kits re=REPLACE:57 kits=0 the trial is not blinded*FDF9\n",
+        ),
+        (
+            Refusal::Kits(NoKit::Resolved, 57),
+            "ERR kits re=REPLACE:57 patient=57 is resolved*0A72\n",
+        ),
         (
             Refusal::Kits(NoKit::Most, 57),
-            "ERR kits patient=57 has had 3 replacements, the most allowed*5480\n",
+            "ERR kits re=REPLACE:57 patient=57 has had 3 replacements, the most allowed*A1B0\n",
         ),
         (
             Refusal::Kits(NoKit::Reserve, 10),
-            "ERR kits replaced=10 the kits left are for patients to come*EC66\n",
+            "ERR kits re=REPLACE:57 replaced=10 the kits left are for patients to come*DF95\n",
         ),
-        (Refusal::Early, "ERR early no estimate yet*E58C\n"),
-        (Refusal::Closed, "ERR closed*66B1\n"),
-        (Refusal::Blank, "ERR blank*D9D5\n"),
-        (Refusal::Locked(Lock::WrongProofs), "ERR locked wrong proofs until=power-up*102E\n"),
-        (Refusal::Locked(Lock::Trial), "ERR locked trial until=ERASE*B754\n"),
-        (Refusal::Auth("send AUTH first"), "ERR auth send AUTH first*FF0E\n"),
+        (Refusal::Early, "ERR early re=REPORT no estimate yet*3856\n"),
+        (Refusal::Closed, "ERR closed re=ASSIGN:58*B7ED\n"),
+        (Refusal::Blank, "ERR blank re=STATUS*E265\n"),
+        (
+            Refusal::Locked(Lock::WrongProofs),
+            "ERR locked re=AUTH wrong proofs until=power-up*90F5\n",
+        ),
+        (Refusal::Locked(Lock::Trial), "ERR locked re=PLAN trial until=ERASE*CDBA\n"),
+        (Refusal::Auth("send AUTH first"), "ERR auth re=CLOSE send AUTH first*CBE2\n"),
         (
             Refusal::Budget { epsilon: Ratio::new(1, 3).unwrap(), left: Micro(250_000) },
-            "ERR budget epsilon=1/3 left=0.250000*2CA1\n",
+            "ERR budget re=PLAN epsilon=1/3 left=0.250000*F615\n",
         ),
-        (Refusal::Storage, "ERR storage until=power-up*7DCC\n"),
+        (Refusal::Storage, "ERR storage re=STATUS until=power-up*236E\n"),
         (
             Refusal::Foreign(Stored::State(1)),
-            "ERR foreign stored=state-1 use the firmware that wrote it*AFBE\n",
+            "ERR foreign re=STATUS stored=state-1 use the firmware that wrote it*9A59\n",
         ),
-        (Refusal::Entropy, "ERR entropy health test failed*1F79\n"),
+        (Refusal::Entropy, "ERR entropy re=ASSIGN:1 health test failed*FDCB\n"),
     ] {
         assert!(bytes.len() <= LINE_LIMIT + 1, "{bytes}");
         let word = refusal.word();
-        let line = Reply::Refused(refusal).to_line();
+        let line = Reply::Refused(refusal, named(bytes)).to_line();
         assert!(!line.is_cut());
         assert_eq!(core::str::from_utf8(line.as_bytes()), Ok(bytes));
         assert_eq!(told(bytes), word);

@@ -6,7 +6,8 @@ use super::{NAME, TRIAL};
 use equipoise::plan::{Better, DesignName, Results};
 use equipoise::terms::Phase;
 use equipoise::wire::{
-    Claim, FileDigest, Hello, ImageHash, NextLook, Restart, Row, State, Status, Stored, TrialName,
+    Claim, FileDigest, FlashTrouble, Hello, ImageHash, NextLook, Restart, Row, State, Status,
+    Stored, TrialName,
 };
 
 /// A `HELLO` without fields.
@@ -75,6 +76,10 @@ pub fn replies() -> Vec<(Reply<'static>, &'static str)> {
                 ..hello(State::Fault, Some(Restart::Fault))
             }),
             "HELLO equipoise 3 0.3.0 fault restart=fault image=f001020304050607*F69F\n",
+        ),
+        (
+            Reply::Hello(Hello { flash: Some(FlashTrouble::Damaged), ..hello(State::Fault, None) }),
+            "HELLO equipoise 3 0.3.0 fault flash=damaged*8F01\n",
         ),
         (
             Reply::Hello(Hello { stored: Some(Stored::State(1)), ..hello(State::Foreign, None) }),
@@ -197,6 +202,7 @@ pub fn replies() -> Vec<(Reply<'static>, &'static str)> {
             },
             "END 64 assigned=20000 resolved=19997 trial=0123456789abcdef mac=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f*830B\n",
         ),
+        (Reply::Proof([0xA5; 16]), "PROOF a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5*B3B7\n"),
         (Reply::Nonce([0xA5; 16]), "NONCE a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5*5E3B\n"),
     ]
 }

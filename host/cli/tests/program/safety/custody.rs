@@ -266,3 +266,32 @@ fn a_report_takes_the_key() {
         }
     }
 }
+
+/// Keys of roles are made from the custodian's, have one right each, and are refused elsewhere.
+#[test]
+fn keys_of_roles_have_one_right() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[("[plan]\n", "[plan]\nresults = \"custodian\"\n")]);
+    let shown = |file: &str| ward.run(&["key", "show", file]).out;
+    for role in ["report", "presence", "code-break"] {
+        let made = ward.run(&["keygen", role, "--role", role, "--from", "key"]);
+        assert_eq!(made.code, 0, "{made:?}");
+        let check = shown(role).split_whitespace().last().unwrap().to_owned();
+        assert!(shown(role).contains(role) && made.out.contains(&check), "{made:?}");
+        let close = ward.on_device(&["close", "--yes", "--key-file", role]);
+        let why = format!("this is a {role} key, allowed is the custodian's key");
+        assert!(close.code == 2 && close.err.contains(&why), "{close:?}");
+    }
+    assert!(shown("key").contains("custodian") && shown("key") != shown("report"));
+    let report = ward.on_device(&["report", "--key-file", "report"]);
+    assert!(report.err.contains("no estimate yet"), "{report:?}");
+    let other = ward.on_device(&["report", "--key-file", "presence"]);
+    assert!(other.code == 2 && other.err.contains("allowed is the report key"), "{other:?}");
+    for file in ["presence", "key"] {
+        assert!(ward.good(&["key", "prove", file]).contains("The device holds the key"));
+    }
+    assert_eq!(ward.run(&["keygen", "stranger"]).code, 0);
+    let stranger = ward.on_device(&["key", "prove", "stranger"]);
+    assert!(stranger.code == 1 && stranger.err.contains("holds another key"), "{stranger:?}");
+}

@@ -34,6 +34,17 @@ fn late_second_answer_is_thrown_away() {
     assert_eq!(terminal.enrol("P-1", 0).unwrap().number, 1);
 }
 
+/// The late refusal of an earlier request is not taken for the answer to the next.
+#[test]
+fn late_refusal_is_not_taken() {
+    let ward = Ward::new(&[Fate::LateRefusal, Fate::LateRefusal, Fate::LateRefusal]);
+    let mut terminal = ward.terminal();
+    assert_eq!(terminal.enrol("P-1", 0).unwrap().number, 1);
+    assert_eq!(terminal.enrol("P-2", 0).unwrap().number, 2);
+    terminal.outcome(1, 1).unwrap();
+    assert_eq!(ward.device.lock().unwrap().requests.len(), 3, "nothing was sent twice");
+}
+
 /// After unplugging in the middle of an enrolment the same line gives the same arm. Requirement W2.
 #[test]
 fn unplugged_enrolment_keeps_its_arm() {
