@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::bedside::{Bedside, CodeCheck};
 use crate::bedside::orders::{Given, News, Order, Record, Ticket, Told};
 use crate::bedside::seats::{Author, Seats};
+use crate::bedside::{Bedside, CodeCheck};
 use crate::failure::Failure;
 use crate::line::custodian;
 use crate::own_file::write_private;
