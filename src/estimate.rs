@@ -12,32 +12,56 @@ pub struct Estimate {
     pub deviation: f64,
     /// Outcomes behind it, noisy where the true number is private.
     pub patients: f64,
-    /// Information fraction: the part of the estimate's weight that is spent, 1 at the end.
-    pub spent: f64,
-    /// The same after the last look up to half.
-    pub half_spent: f64,
+    /// Its noisy ledger, for `interim` and `uniform`.
+    pub basis: Option<Basis>,
     /// The effect before it was cut to [-1, 1]: the middle of the interval.
     middle: f64,
 }
 
+/// The part of a noisy ledger that a report carries beside the effect.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Basis {
+    /// Information fraction: the part of the estimate's weight that is spent, 1 at the end.
+    pub spent: f64,
+    /// The same after the last look up to half, a multiple of 1/256.
+    pub half_spent: f64,
+    /// The planned looks in which the feature took part: bit k is look number k + 1.
+    pub looks: u32,
+    /// Windows read so far, each with fresh noise in every cell.
+    pub windows: u8,
+    /// Arm 0 and arm 1.
+    pub arms: [ArmBasis; 2],
+}
+
+/// Noisy outcomes of one arm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ArmBasis {
+    /// Their number, at least 0.
+    pub outcomes: f64,
+    /// Their mean over the scale, within [0, 1].
+    pub mean: f64,
+}
+
 impl Estimate {
-    /// The final estimate with this middle, standard deviation and number of outcomes.
+    /// The estimate with this middle, standard deviation and number of outcomes.
     #[must_use]
     pub const fn new(middle: f64, deviation: f64, patients: f64) -> Self {
         let effect = middle.clamp(-1.0, 1.0);
-        Self { effect, deviation, patients, spent: 1.0, half_spent: 0.0, middle }
+        Self { effect, deviation, patients, basis: None, middle }
     }
 
-    /// The estimate at these information fractions: now, and after the last look up to half.
+    /// The estimate with its noisy ledger.
     #[must_use]
-    pub const fn at(self, spent: f64, half_spent: f64) -> Self {
-        Self { spent, half_spent, ..self }
+    pub const fn on(self, basis: Basis) -> Self {
+        Self { basis: Some(basis), ..self }
     }
 
     /// The estimate of an effect on outcomes that were turned round (y became Y - y), turned back.
     #[must_use]
-    pub const fn turned(self) -> Self {
-        Self { effect: -self.effect, middle: -self.middle, ..self }
+    pub fn turned(self) -> Self {
+        let arm = |arm: ArmBasis| ArmBasis { mean: 1.0 - arm.mean, ..arm };
+        let basis = self.basis.map(|basis| Basis { arms: basis.arms.map(arm), ..basis });
+        Self { effect: -self.effect, middle: -self.middle, basis, ..self }
     }
 
     /// Lower end of the interval, in [-1, 1].

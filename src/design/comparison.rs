@@ -74,6 +74,11 @@ impl Measure {
         (zero.all + one.all) * self.unit_weight
     }
 
+    /// N_a and A_a/Y: the number of one arm's outcomes and their sum.
+    pub fn outcomes(&self, sums: Sums) -> (f64, f64) {
+        (sums.all * self.unit_weight, sums.outcomes * self.unit_weight)
+    }
+
     /// g(mu): the weight of one draw's variance in the variance of a mean.
     fn noise_weight(&self, mean: f64, is_own: bool) -> f64 {
         let ends = if is_own { mean * mean + (1.0 - mean) * (1.0 - mean) } else { 1.0 };

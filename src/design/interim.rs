@@ -116,6 +116,8 @@ const ROUNDING: f64 = 1.0 / (1u64 << 20) as f64;
 pub(crate) struct LedgerDesign {
     /// `interim`; otherwise `uniform`.
     adaptive: bool,
+    /// Looks before half and at half.
+    pub(super) looks_to_half: u8,
     /// Count of the first early look.
     first_look: u32,
     noise: Laplace,
@@ -138,9 +140,12 @@ impl LedgerDesign {
         let unit = Unit::of(plan);
         let epsilon = plan.epsilon().to_f64();
         let patients = f64::from(plan.patients());
+        let first_look = schedule::first(plan);
+        let to_half = schedule::counts(plan, first_look).take_while(|at| *at <= plan.half());
         Self {
             adaptive: plan.design() == DesignName::Interim,
-            first_look: schedule::first(plan),
+            looks_to_half: to_half.count() as u8,
+            first_look,
             noise: Laplace::new(plan.epsilon().half_over(unit.weight())),
             measure: Measure::new(unit, epsilon),
             beta: plan.beta().to_f64(),

@@ -1,15 +1,16 @@
 //! The state of one feature of `interim` and `uniform`: two windows of raw cells, the noisy ledger,
 //! the coin and the estimate. What they mean is said in [`super::interim`].
 
+mod basis;
+
 use super::cells::{Cells, MAX_CELLS_BYTES, Unit};
 use super::comparison::Difference;
 use super::forecast::Forecast;
 use super::interim::LedgerDesign;
-use super::schedule::LookKind;
+use super::schedule::{LookKind, MAX_LOOKS};
 use super::{Choice, Look};
 use crate::chance::{Chance, Fraction};
 use crate::codec::{Reader, Writer};
-use crate::estimate::Estimate;
 use crate::noise::Laplace;
 use crate::terms::Arm;
 use core::cmp::Ordering;
@@ -18,12 +19,20 @@ use core::cmp::Ordering;
 const MIN_OUTCOMES: f64 = 4.0;
 const TWO_TO_32: f64 = 4_294_967_296.0;
 const TWO_TO_16: f64 = 65_536.0;
+const TWO_TO_8: f64 = 256.0;
 
 /// Most bytes of a tally: both windows and which of them are masked.
 pub(super) const MAX_TALLY_BYTES: usize = 2 * MAX_CELLS_BYTES + 1;
-/// Most bytes of a ledger: cells, P, Q, spent, coins, both coins' shares, spent at half,
-/// emptied, settled.
-pub(super) const MAX_LEDGER_BYTES: usize = MAX_CELLS_BYTES + 2 * 8 + 4 + 4 + 4 + 2 + 2 + 2 + 1;
+/// Most bytes of a ledger: cells, P, Q, spent, coins, both coins' shares, spent at half, reports,
+/// emptied, settled and windows read.
+pub(super) const MAX_LEDGER_BYTES: usize = MAX_CELLS_BYTES + 2 * 8 + 4 + 4 + 4 + 2 + 1 + 1 + 2 + 1;
+
+/// The bits of `masked` that say which windows have their noise.
+const MASKS: u8 = 3;
+/// Most windows read: two at every look.
+const MOST_WINDOWS: u8 = 2 * (MAX_LOOKS as u8 + 1);
+const MOST_SETTLED_AND_READ: u8 = 2 * MOST_WINDOWS + 1;
+const _: () = assert!(MOST_WINDOWS <= u8::MAX >> MASKS.count_ones());
 
 /// The number of a coin, modulo 2: the window of its patients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,15 +75,18 @@ pub(crate) struct Feature {
     lean: u32,
     /// The same of the coin before, in units of 2^-16.
     lean_before: u16,
-    /// `spent` after the last look up to half, in units of 2^-16: with it the information fraction
-    /// of every report can be told.
-    half_spent: u16,
+    /// `spent` after the last look up to half, in units of 2^-8, and the reports in which the
+    /// feature took part, the first in bit 0: with them the information fraction of every report
+    /// can be told.
+    half_spent: u8,
+    reports: u8,
     /// Raw cells of the patients of each parity.
     windows: [Cells; 2],
     ledger: Cells,
     /// The number of the look that last read or forgot each window, 0 for none.
     emptied: [u8; 2],
     /// Whether the next look's noise is in each window: bit 0 for even coins, bit 1 for odd ones.
+    /// Above them the number of windows read. (One byte for both: memory is short.)
     masked: u8,
     /// Whether the coin stays to the end.
     pub(super) settled: bool,
@@ -89,6 +101,7 @@ impl Feature {
         lean: 0,
         lean_before: 0,
         half_spent: 0,
+        reports: 0,
         windows: [Cells::EMPTY; 2],
         ledger: Cells::EMPTY,
         emptied: [0; 2],
@@ -141,7 +154,8 @@ impl Feature {
 
     /// Forgets the windows: a closed trial takes no outcomes.
     pub const fn wipe(&mut self) {
-        (self.windows, self.masked) = ([Cells::EMPTY; 2], 0);
+        self.windows = [Cells::EMPTY; 2];
+        self.masked &= !MASKS;
     }
 
     /// The coin's probability of each arm.
@@ -220,6 +234,11 @@ impl Feature {
         let late = forecast.reads_before.then(|| self.empty(now.other(), look));
         for window in [&fresh, &late].into_iter().flatten() {
             self.ledger.add(window);
+            self.masked = self.masked.saturating_add(MASKS + 1);
+        }
+        if look.kind == LookKind::Report {
+            let place = u32::from(look.number).wrapping_sub(1 + u32::from(design.looks_to_half));
+            self.reports |= 1u8.checked_shl(place).unwrap_or(0);
         }
         let sums = self.ledger.sums();
         let outcomes = f64::max(design.measure.count(sums), MIN_OUTCOMES);
@@ -281,17 +300,8 @@ impl Feature {
         let before = self.now().other();
         self.empty(before, look);
         self.coins |= 1u32.checked_shl(u32::from(look.number).wrapping_sub(1)).unwrap_or(0);
-        self.half_spent = (self.spent() * TWO_TO_16) as u16;
+        self.half_spent = libm::round(self.spent() * TWO_TO_8) as u8;
         self.settled = is_sure || look.kind == LookKind::Half;
-    }
-
-    /// The effect, once a window has entered.
-    pub fn estimate(&self, design: &LedgerDesign) -> Option<Estimate> {
-        let outcomes = f64::max(design.measure.count(self.ledger.sums()), 0.0);
-        let (middle, deviation) = (self.p / self.q, libm::sqrt(self.spent()) / self.q);
-        let half_spent = f64::from(self.half_spent) / TWO_TO_16;
-        let estimate = Estimate::new(middle, deviation, outcomes);
-        (self.q > 0.0).then(|| estimate.at(self.spent(), half_spent))
     }
 
     /// Bytes of the tally under a plan.
@@ -307,14 +317,14 @@ impl Feature {
     pub fn encode_tally(&self, unit: Unit, out: &mut [u8]) {
         let mut out = Writer(out);
         self.windows.iter().for_each(|window| window.encode(unit, &mut out));
-        out.put(&[self.masked]);
+        out.put(&[self.masked & MASKS]);
     }
 
     pub fn decode_tally(&mut self, unit: Unit, bytes: &[u8]) -> Option<()> {
         let mut bytes = Reader(bytes);
         self.windows = [Cells::decode(unit, &mut bytes)?, Cells::decode(unit, &mut bytes)?];
-        let [masked @ 0..=3] = bytes.take()? else { return None };
-        self.masked = masked;
+        let [masked @ ..=MASKS] = bytes.take()? else { return None };
+        self.masked = self.masked & !MASKS | masked;
         Some(())
     }
 
@@ -326,9 +336,9 @@ impl Feature {
         out.put(&self.coins.to_le_bytes());
         out.put(&self.lean.to_le_bytes());
         out.put(&self.lean_before.to_le_bytes());
-        out.put(&self.half_spent.to_le_bytes());
+        out.put(&[self.half_spent, self.reports]);
         out.put(&self.emptied);
-        out.put(&[u8::from(self.settled)]);
+        out.put(&[u8::from(self.settled) | self.windows_read() << 1]);
     }
 
     pub fn decode_ledger(&mut self, unit: Unit, bytes: &[u8]) -> Option<()> {
@@ -340,10 +350,11 @@ impl Feature {
         self.coins = u32::from_le_bytes(bytes.take()?);
         self.lean = u32::from_le_bytes(bytes.take()?);
         self.lean_before = u16::from_le_bytes(bytes.take()?);
-        self.half_spent = u16::from_le_bytes(bytes.take()?);
+        [self.half_spent, self.reports] = bytes.take()?;
         self.emptied = bytes.take()?;
-        let [settled @ 0..=1] = bytes.take()? else { return None };
-        self.settled = settled == 1;
+        let [settled_and_read @ ..=MOST_SETTLED_AND_READ] = bytes.take()? else { return None };
+        self.settled = settled_and_read & 1 == 1;
+        self.masked = self.masked & MASKS | (settled_and_read >> 1) << MASKS.count_ones();
         Some(())
     }
 

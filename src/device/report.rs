@@ -14,11 +14,16 @@ use super::generator::Seeded;
 use super::health::Entropy;
 use super::ready::Ready;
 use super::{Answer, send};
-use crate::estimate::Estimate;
+use crate::design::schedule;
+use crate::estimate::{Basis, Estimate};
 use crate::journal::JournalFlash;
 use crate::plan::Plan;
 use crate::terms::Phase;
-use crate::wire::{MAC_BYTES, Micro, Refusal, Reply, Row, TrialName};
+use crate::trial::Trial;
+use crate::wire::{
+    Claim, Ending, LastLook, MAC_BYTES, Micro, Refusal, Reply, Row, RowArm, RowBasis, Stage,
+    TrialName,
+};
 
 /// The MAC of a report, row by row.
 #[derive(Debug)]
@@ -46,10 +51,10 @@ impl ReportMac {
         let _ = writeln!(self, "{row}");
     }
 
-    /// The MAC, after that many rows.
+    /// The MAC of a report with this end.
     #[must_use]
-    pub fn finish(mut self, rows: u8, assigned: u32, resolved: u32) -> [u8; MAC_BYTES] {
-        let _ = writeln!(self, "END {rows} assigned={assigned} resolved={resolved}");
+    pub fn finish(mut self, end: &Ending) -> [u8; MAC_BYTES] {
+        let _ = writeln!(self, "{end}");
         self.0.finalize().into_bytes().into()
     }
 }
@@ -58,7 +63,43 @@ impl ReportMac {
 fn row(feature: u8, estimate: &Estimate) -> Row {
     let (effect, low, high, outcomes) = estimate.in_millionths();
     let error = Micro(libm::ceil(estimate.deviation * 1e6) as i32);
-    Row { feature, estimate: Micro(effect), error, low: Micro(low), high: Micro(high), outcomes }
+    let [low, high] = [low, high].map(Micro);
+    let basis = estimate.basis.as_ref().map(basis);
+    Row { feature, estimate: Micro(effect), error, low, high, outcomes, basis }
+}
+
+fn basis(basis: &Basis) -> RowBasis {
+    let micro = |value: f64| Micro(libm::round(value * 1e6) as i32);
+    RowBasis {
+        spent: micro(basis.spent),
+        half: micro(basis.half_spent),
+        looks: basis.looks,
+        windows: basis.windows,
+        arms: basis.arms.map(|arm| RowArm {
+            outcomes: libm::round(arm.outcomes) as u32,
+            mean: micro(arm.mean),
+        }),
+    }
+}
+
+/// The end of a report of a trial with that many rows.
+fn ending<const M: usize, const U: usize>(trial: &Trial<M, U>, rows: u8, counted: u32) -> Ending {
+    let closed = trial.phase() == Phase::Closed;
+    let planned = || schedule::looks(trial.plan());
+    let look = Claim::of(trial.plan().design()) == Claim::Pure;
+    let look = look.then(|| LastLook {
+        number: trial.looks(),
+        of: planned().count() as u8 + 1,
+        at: planned().take(trial.looks().into()).last().filter(|_| !closed),
+    });
+    Ending {
+        rows,
+        stage: if closed { Stage::Final } else { Stage::Interim },
+        look,
+        assigned: trial.assigned(),
+        resolved: trial.resolved(),
+        counted,
+    }
 }
 
 impl<F, E, G, const M: usize, const U: usize> Ready<'_, F, E, G, M, U>
@@ -82,20 +123,20 @@ where
         let (trial, name) = self.state.trial().zip(self.state.name()).ok_or(Refusal::Blank)?;
         let mut mac =
             ReportMac::new(&self.state.custody().key()?.role(Role::Report), name, trial.plan());
-        let mut rows = 0;
+        let (mut rows, mut counted) = (0, 0u32);
         for feature in 0..trial.plan().features() {
             let Some(estimate) = trial.estimate(feature) else { continue };
             let row = row(feature, &estimate);
             mac.row(&row);
             send(&Reply::Row(row), out);
             rows += 1;
+            counted = counted.saturating_add(row.outcomes);
         }
         if rows == 0 && !closed {
             return Err(Refusal::Early);
         }
-        let assigned = trial.assigned();
-        let resolved = trial.resolved();
-        let mac = mac.finish(rows, assigned, resolved);
-        Ok(Reply::End { rows, assigned, resolved, trial: name.id, mac })
+        let end = ending(trial, rows, counted);
+        let mac = mac.finish(&end);
+        Ok(Reply::End { end, trial: name.id, mac })
     }
 }

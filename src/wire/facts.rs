@@ -159,6 +159,69 @@ pub struct Row {
     pub high: Micro,
     /// Noisy number of outcomes behind it.
     pub outcomes: u32,
+    /// Its noisy ledger, where the design has one (`interim`, `uniform`).
+    pub basis: Option<RowBasis>,
+}
+
+/// The noisy ledger of a row ([`crate::estimate::Basis`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowBasis {
+    /// Information fraction: the part of the estimate's weight that is spent.
+    pub spent: Micro,
+    /// The same after the last look up to half, rounded to 1/256.
+    pub half: Micro,
+    /// The planned looks in which the feature took part: bit k is look number k + 1.
+    pub looks: u32,
+    /// Windows read so far.
+    pub windows: u8,
+    /// Arm 0 and arm 1.
+    pub arms: [RowArm; 2],
+}
+
+/// One arm of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowArm {
+    /// Noisy number of outcomes.
+    pub outcomes: u32,
+    /// Their noisy mean over the scale.
+    pub mean: Micro,
+}
+
+/// Whether a report is of a running trial or of a closed one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The trial goes on.
+    Interim,
+    /// The trial is closed.
+    Final,
+}
+
+/// The last look before a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastLook {
+    /// Its number, from 1 on; 0 before the first.
+    pub number: u8,
+    /// Planned looks, the close included.
+    pub of: u8,
+    /// The count of resolved patients at which it fell; none for a close.
+    pub at: Option<u32>,
+}
+
+/// The facts at the end of a report, as its MAC signs them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// How many rows there were.
+    pub rows: u8,
+    /// Whether the trial is closed.
+    pub stage: Stage,
+    /// The last look, where looks are public (`interim`, `uniform`).
+    pub look: Option<LastLook>,
+    /// Patients assigned.
+    pub assigned: u32,
+    /// Patients whose outcome was recorded or declared lost, or who waited at the close.
+    pub resolved: u32,
+    /// Noisy number of outcomes behind all rows.
+    pub counted: u32,
 }
 
 /// Random id of a trial, drawn with its plan.
@@ -219,7 +282,9 @@ macro_rules! named {
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
-            pub(super) fn named(word: &[u8]) -> Option<Self> {
+            /// The value of a word.
+            #[must_use]
+            pub fn named(word: &[u8]) -> Option<Self> {
                 $(if word == $name.as_bytes() { return Some(Self::$variant); })*
                 None
             }
@@ -229,6 +294,7 @@ macro_rules! named {
 named!(State: Blank "blank" Running "running" Closed "closed" Fault "fault" Foreign "foreign");
 named!(Restart: Power "power" Reset "reset" Watchdog "watchdog" Fault "fault");
 named!(FlashTrouble: Refused "refused" Size "size" Unknown "unknown" Damaged "damaged" Repair "repair");
+named!(Stage: Interim "interim" Final "final");
 named!(Claim: Pure "pure" Unproven "unproven");
 
 impl fmt::Display for NextLook {
@@ -253,7 +319,82 @@ impl NextLook {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { feature, estimate, error, low, high, outcomes } = self;
-        write!(f, "ROW {feature} {estimate} {error} {low} {high} {outcomes}")
+        let Self { feature, estimate, error, low, high, outcomes, basis } = self;
+        write!(f, "ROW {feature} {estimate} {error} {low} {high} {outcomes}")?;
+        let Some(RowBasis { spent, half, looks, windows, arms: [zero, one] }) = basis else {
+            return Ok(());
+        };
+        write!(f, " spent={spent} half={half} looks={looks} windows={windows}")?;
+        write!(
+            f,
+            " n0={} mean0={} n1={} mean1={}",
+            zero.outcomes, zero.mean, one.outcomes, one.mean
+        )
+    }
+}
+
+impl Row {
+    /// The keys of its words.
+    pub(super) const KEYS: [&'static str; 8] =
+        ["spent", "half", "looks", "windows", "n0", "mean0", "n1", "mean1"];
+
+    /// Reads the words behind `ROW`.
+    pub(super) fn read(words: &mut Words<'_>) -> Option<Self> {
+        let feature = u8::try_from(words.number().ok()?).ok()?;
+        let mut micro = || Micro::parse(words.next_word());
+        let (estimate, error, low, high) = (micro()?, micro()?, micro()?, micro()?);
+        let outcomes = words.number().ok()?;
+        let has_basis = words.peek().starts_with(b"spent=");
+        let basis = if has_basis { Some(RowBasis::read(words)?) } else { None };
+        Some(Self { feature, estimate, error, low, high, outcomes, basis })
+    }
+}
+
+impl RowBasis {
+    fn read(words: &mut Words<'_>) -> Option<Self> {
+        let [spent, half] = [words.micro("spent")?, words.micro("half")?];
+        let looks = words.count("looks")?;
+        let windows = u8::try_from(words.count("windows")?).ok()?;
+        let zero = RowArm { outcomes: words.count("n0")?, mean: words.micro("mean0")? };
+        let one = RowArm { outcomes: words.count("n1")?, mean: words.micro("mean1")? };
+        Some(Self { spent, half, looks, windows, arms: [zero, one] })
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rows, stage, look, assigned, resolved, counted } = self;
+        write!(f, "END {rows} stage={}", stage.name())?;
+        if let Some(LastLook { number, of, at }) = look {
+            write!(f, " look={number} of={of}")?;
+            at.map_or(Ok(()), |at| write!(f, " at={at}"))?;
+        }
+        write!(f, " assigned={assigned} resolved={resolved} counted={counted}")
+    }
+}
+
+impl Ending {
+    /// The keys of its words.
+    pub(super) const KEYS: [&'static str; 7] =
+        ["stage", "look", "of", "at", "assigned", "resolved", "counted"];
+
+    /// Reads the words behind `END`.
+    pub(super) fn read(words: &mut Words<'_>) -> Option<Self> {
+        let small = |number: u32| u8::try_from(number).ok();
+        let rows = small(words.number().ok()?)?;
+        let stage = Stage::named(words.value("stage")?)?;
+        let look = if words.peek().starts_with(b"look=") {
+            let (number, of) = (small(words.count("look")?)?, small(words.count("of")?)?);
+            let has_count = words.peek().starts_with(b"at=");
+            Some(LastLook {
+                number,
+                of,
+                at: if has_count { Some(words.count("at")?) } else { None },
+            })
+        } else {
+            None
+        };
+        let (assigned, resolved) = (words.count("assigned")?, words.count("resolved")?);
+        Some(Self { rows, stage, look, assigned, resolved, counted: words.count("counted")? })
     }
 }

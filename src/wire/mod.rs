@@ -80,10 +80,20 @@
 //! OK trial=<16 hex> claim=<claim>   PLAN
 //!     claim: `pure` (the design is epsilon-private by proof) or `unproven` (`dp-conse`: the
 //!     published bound does not survive an exact audit).
-//! ROW <feature> <estimate> <error> <low> <high> <outcomes>
+//! ROW <feature> <estimate> <error> <low> <high> <outcomes> [spent=.. half=.. looks=.. windows=..
+//!         n0=.. mean0=.. n1=.. mean1=..]
 //!     estimate, its standard error, and the ends of its 95 % interval: decimals with six places.
-//!     outcomes: the number of outcomes behind it. Everything in a row is noisy.
-//! END <rows> assigned=.. resolved=.. trial=<16 hex> mac=<64 hex>     ends a report
+//!     outcomes: the number of outcomes behind it. Everything in a row is noisy. The words in
+//!     brackets come with `interim` and `uniform`. spent: the part of the estimate's weight that
+//!     is spent, 1.000000 at the end of a trial that was not closed early. half: the same after
+//!     the last look up to half. looks: the planned looks in which the feature took part, as a
+//!     decimal number whose bit k is look k + 1. windows: how often noise was added. n0, n1:
+//!     outcomes of each arm, mean0, mean1: their means over the scale.
+//! END <rows> stage=<interim|final> [look=.. of=.. [at=..]] assigned=.. resolved=.. counted=..
+//!         trial=<16 hex> mac=<64 hex>                    ends a report
+//!     stage: `final` once the trial is closed. look: the number of the last look, of: that of all,
+//!     the close included, at: the count of resolved patients at which it fell (not of a close);
+//!     these three come with `interim` and `uniform`. counted: outcomes behind all rows, noisy.
 //! NONCE <32 hex>
 //! PROOF <32 hex>               PROVE
 //! ERR <word> [re=<verb>[:<patient>]] [detail]
@@ -100,8 +110,8 @@
 //! HMAC-SHA256 under the report key, which is HMAC-SHA256 of the 18 characters `equipoise report 3`
 //! under the custodian's key (what a proof signs is at least 29 bytes long, so no proof is ever a
 //! report key). What it signs: `TRIAL <16 hex>` LF, `FILE <16 hex>` LF, `PLAN <canonical plan>` LF,
-//! then every `ROW` line up to its sixth value, each followed by LF, then `END <rows> assigned=..
-//! resolved=..` LF. A row can neither be changed, left out nor moved to another trial.
+//! then every `ROW` line with the words above, each followed by LF, then the `END` line up to
+//! `counted=..`, LF. A row can neither be changed, left out nor moved to another trial.
 //!
 //! Words of a newer device are not signed: anybody on the line can add them. So they are not part
 //! of a report: a reader drops them before it computes the MAC, and neither shows nor keeps them. A
@@ -146,8 +156,8 @@ mod request;
 use crate::plan::excerpt;
 pub use error::WireError;
 pub use facts::{
-    Claim, FileDigest, FlashTrouble, ImageHash, Micro, NextLook, Restart, Row, State, Stored,
-    TrialId, TrialName,
+    Claim, Ending, FileDigest, FlashTrouble, ImageHash, LastLook, Micro, NextLook, Restart, Row,
+    RowArm, RowBasis, Stage, State, Stored, TrialId, TrialName,
 };
 pub use fields::{Field, Hello, Status};
 use frame::is_text;

@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write};
 
-use super::facts::{Claim, Micro, Row, State, TrialId};
+use super::facts::{Claim, Ending, Micro, Row, State, TrialId};
 use super::fields::{Hello, Status};
 use super::request::Words;
 use super::{
@@ -50,12 +50,8 @@ pub enum Reply<'a> {
     Row(Row),
     /// The end of a report.
     End {
-        /// How many rows there were.
-        rows: u8,
-        /// Patients assigned.
-        assigned: u32,
-        /// Patients whose outcome was recorded or declared lost.
-        resolved: u32,
+        /// Its facts.
+        end: Ending,
         /// The id of the trial.
         trial: TrialId,
         /// The MAC over trial, plan, rows and counts.
@@ -107,10 +103,7 @@ impl Reply<'_> {
             Self::Done => f.write_str("OK"),
             Self::Planned { trial, claim } => write!(f, "OK trial={trial} claim={}", claim.name()),
             Self::Row(row) => write!(f, "{row}"),
-            Self::End { rows, assigned, resolved, trial, mac } => {
-                write!(f, "END {rows} assigned={assigned} resolved={resolved} ")?;
-                write!(f, "trial={trial} mac={}", Hex(mac))
-            }
+            Self::End { end, trial, mac } => write!(f, "{end} trial={trial} mac={}", Hex(mac)),
             Self::Nonce(nonce) => write!(f, "NONCE {}", Hex(nonce)),
             Self::Proof(proof) => write!(f, "PROOF {}", Hex(proof)),
             Self::Refused(refusal, request) => refusal.compose(*request, f),
@@ -162,16 +155,18 @@ impl<'a> Reply<'a> {
             _ => &[],
         };
         let keys: &[&str] = match self {
-            Self::Hello(_) | Self::Status(_) | Self::Row(_) => &[],
+            Self::Hello(_) | Self::Status(_) => &[],
+            Self::Row(_) => &Row::KEYS,
             Self::Done | Self::Recorded { .. } | Self::Planned { .. } => &["trial", "claim"],
-            Self::End { .. } => &["assigned", "resolved", "trial", "mac"],
+            Self::End { .. } => &Ending::KEYS,
             Self::Arm { .. }
             | Self::Kit { .. }
             | Self::Nonce(_)
             | Self::Proof(_)
             | Self::Refused(..) => return,
         };
-        let known = fields.iter().map(|field| field.key).chain(keys.iter().copied());
+        let more: &[&str] = if matches!(self, Self::End { .. }) { &["trial", "mac"] } else { &[] };
+        let known = fields.iter().map(|field| field.key).chain(keys.iter().chain(more).copied());
         let mut ahead = *words;
         while let Some(key) = key_of(ahead.next_word())
             && !known.clone().any(|known| known.as_bytes() == key)
@@ -194,23 +189,7 @@ impl<'a> Reply<'a> {
             }
             b"KIT" => Some(Self::Kit { patient: words.number()?, kit: words.number()? }),
             b"OK" => Self::read_ok(words),
-            b"ROW" => {
-                let Ok(feature) = u8::try_from(words.number()?) else { return Ok(None) };
-                let mut micro = || Micro::parse(words.next_word());
-                let (Some(estimate), Some(error), Some(low), Some(high)) =
-                    (micro(), micro(), micro(), micro())
-                else {
-                    return Ok(None);
-                };
-                Some(Self::Row(Row {
-                    feature,
-                    estimate,
-                    error,
-                    low,
-                    high,
-                    outcomes: words.number()?,
-                }))
-            }
+            b"ROW" => Row::read(words).map(Self::Row),
             b"END" => Self::read_end(words),
             b"NONCE" => words.hex_if_any()?.map(Self::Nonce),
             b"PROOF" => words.hex_if_any()?.map(Self::Proof),
@@ -244,10 +223,9 @@ impl<'a> Reply<'a> {
     }
 
     fn read_end(words: &mut Words<'a>) -> Option<Self> {
-        let rows = u8::try_from(words.number().ok()?).ok()?;
-        let (assigned, resolved) = (words.count("assigned")?, words.count("resolved")?);
+        let end = Ending::read(words)?;
         let (trial, mac) = (TrialId(words.hex("trial")?), words.hex("mac")?);
-        Some(Self::End { rows, assigned, resolved, trial, mac })
+        Some(Self::End { end, trial, mac })
     }
 
     fn read_hello(words: &mut Words<'a>) -> Option<Self> {
@@ -302,8 +280,18 @@ impl<'a> Words<'a> {
         self.next_word().strip_prefix(key.as_bytes())?.strip_prefix(b"=")
     }
 
-    fn count(&mut self, key: &str) -> Option<u32> {
+    pub(super) fn count(&mut self, key: &str) -> Option<u32> {
         Words::new(self.value(key)?).number().ok()
+    }
+
+    pub(super) fn micro(&mut self, key: &str) -> Option<Micro> {
+        Micro::parse(self.value(key)?)
+    }
+
+    /// The next word, which stays.
+    pub(super) fn peek(&self) -> &'a [u8] {
+        let mut ahead = *self;
+        ahead.next_word()
     }
 
     fn hex<const N: usize>(&mut self, key: &str) -> Option<[u8; N]> {

@@ -88,7 +88,13 @@ const LONG: [(&str, &[&str]); 3] = [
     ),
     (
         "study",
-        &["operating::coverage_at_hard_settings", "operating::random_settings_keep_coverage"],
+        &[
+            "boundaries::any_look_error_is_the_level",
+            "boundaries::closing_early_beats_no_boundary",
+            "operating::coverage_at_hard_settings",
+            "operating::random_settings_keep_coverage",
+            "ratios::ratios_hold_the_truth",
+        ],
     ),
 ];
 

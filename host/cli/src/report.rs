@@ -9,10 +9,14 @@ use equipoise::device::auth::Role;
 use equipoise::wire::FileDigest;
 use equipoise_study::boundaries::adjusted::Simultaneous;
 use equipoise_ward::bedside::failure;
+use equipoise_ward::line::client::Client;
 use equipoise_ward::line::custodian;
+use equipoise_ward::records::consort::Consort;
 use equipoise_ward::records::keys::KeyFile;
+use equipoise_ward::records::register::Register;
 use equipoise_ward::records::report::{self, Effects, Format};
-use equipoise_ward::records::tie::same_file;
+use equipoise_ward::records::tie::{same_file, same_trial};
+use equipoise_ward::records::{log, place};
 
 /// `equipoise report`
 #[derive(Debug, clap::Args)]
@@ -26,6 +30,12 @@ pub struct ReportArgs {
     /// The report key or the custodian's: for --verify, and where the plan's results take it
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
+    /// Progress and losses only, no effects: the open part for a monitoring committee
+    #[arg(long, conflicts_with_all = ["verify", "key_file", "simultaneous", "format"])]
+    without_effects: bool,
+    /// Log of the terminal, for the losses; by default the one for the trial in the data folder
+    #[arg(long, value_name = "FILE", requires = "without_effects")]
+    log: Option<PathBuf>,
     /// Also intervals that are valid in all features together: bonferroni or holm
     #[arg(long, value_name = "METHOD", value_parser = simultaneous())]
     simultaneous: Option<Simultaneous>,
@@ -43,6 +53,9 @@ pub struct ReportArgs {
 /// No report yet, a wrong MAC, a file that exists, or no device.
 pub fn report(args: &ReportArgs) -> Result<(), CliError> {
     let mut client = args.device.client();
+    if args.without_effects {
+        return open_part(args, &mut client);
+    }
     let trial = match args.trial.read_for(&mut client) {
         Ok(trial) => Some(trial),
         // Without a trial file features go by their numbers. One that was named must be good.
@@ -84,4 +97,21 @@ pub fn report(args: &ReportArgs) -> Result<(), CliError> {
         ));
     }
     Ok(())
+}
+
+/// Prints the committee's open part, from public facts and the log.
+fn open_part(args: &ReportArgs, client: &mut Client) -> Result<(), CliError> {
+    let trial = args.trial.read_for(client)?;
+    let status = client.status().map_err(failure)?;
+    same_file(&trial, &status)?;
+    let path = args.log.clone().map_or_else(|| place::log(&trial), Ok)?;
+    let losses = if args.log.is_some() || path.exists() {
+        let (_, entries) = log::verify(&path, None)?;
+        let register = Register::read(&entries);
+        same_trial(&register, &trial, &path)?;
+        Some(Consort::new(&register, &trial, None, None)?.without_arms())
+    } else {
+        None
+    };
+    args.output.write(&report::without_effects(&trial.title, &status, losses.as_deref()))
 }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`simulate`], [`scenarios`], [`normality`], [`pareto`] | trials in great numbers, and tables of their figures |
 //! | [`planner`], [`dossier`] | sample sizes, and the document that a protocol cites |
-//! | [`boundaries`], [`pool`] | interim boundaries, and reports of several sites together |
+//! | [`boundaries`], [`pool`], [`ratios`] | interim boundaries, reports of several sites together, risk and odds ratios |
 //! | [`chart`], [`output`], [`normal`], [`sample`] | pictures, files, the normal law, draws of the samplers |
 
 pub mod boundaries;
@@ -17,6 +17,7 @@ pub mod output;
 pub mod pareto;
 pub mod planner;
 pub mod pool;
+pub mod ratios;
 pub mod sample;
 pub mod scenarios;
 pub mod simulate;

@@ -22,9 +22,7 @@ fn check_report(board: &mut EmulatedBoard, plan: &str) {
     let parse = |line: &str| sealed(line).into_bytes();
     let (end, rows) = lines.split_last().unwrap();
     let end = parse(end);
-    let Ok(Reply::End { rows: count, assigned, resolved, mac, trial }) = Reply::parse(&end) else {
-        panic!("{lines:?}")
-    };
+    let Ok(Reply::End { end: facts, mac, trial }) = Reply::parse(&end) else { panic!("{lines:?}") };
     let name = TrialName { id: trial, file: FileDigest::NONE };
     let key = CustodianKey::new(KEY).role(Role::Report);
     let mut expected = ReportMac::new(&key, name, &Plan::parse(plan).unwrap());
@@ -33,8 +31,8 @@ fn check_report(board: &mut EmulatedBoard, plan: &str) {
         let Ok(Reply::Row(row)) = Reply::parse(&row) else { panic!("{lines:?}") };
         expected.row(&row);
     }
-    assert_eq!(usize::from(count), rows.len());
-    assert_eq!(hex(&mac), hex(&expected.finish(count, assigned, resolved)), "the report's MAC");
+    assert_eq!(usize::from(facts.rows), rows.len());
+    assert_eq!(hex(&mac), hex(&expected.finish(&facts)), "the report's MAC");
 }
 
 /// A trial of each design: repeats, late outcomes, losses, close, a report whose MAC is right,

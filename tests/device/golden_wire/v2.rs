@@ -17,7 +17,8 @@ const GREETINGS: [&str; 8] = [
 ];
 
 /// Replies whose form has changed.
-const CHANGED_REPLIES: [&str; 5] = [
+const CHANGED_REPLIES: [&str; 6] = [
+    "END 64 assigned=20000 resolved=19997 trial=0123456789abcdef mac=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f*830B",
     "STATUS trial=0123456789abcdef file=0011223344556677 design=interim n=20000 assigned=57 resolved=54 waiting=3 capacity=128 phase=explore looks=0 next-look=1525 spent=1.000000 left=99.000000*58BB",
     "STATUS trial=0123456789abcdef file=0011223344556677 design=dp-conse n=10000000 assigned=10000000 resolved=9934465 waiting=65535 capacity=65535 phase=measure looks=255 next-look=close spent=100.000000 left=0.000000*E436",
     "STATUS trial=0123456789abcdef file=0000000000000000 design=interim n=20 assigned=20 resolved=20 waiting=0 capacity=128 phase=closed looks=2 next-look=none spent=0.333334 left=99.666666*8333",
@@ -26,7 +27,7 @@ const CHANGED_REPLIES: [&str; 5] = [
 ];
 
 /// Replies whose form has not changed.
-const SAME_REPLIES: [&str; 12] = [
+const SAME_REPLIES: [&str; 11] = [
     "KIT 57 1*69ED",
     "KIT 1048576 2097152*909A",
     "ARM 57 0*C682",
@@ -37,7 +38,6 @@ const SAME_REPLIES: [&str; 12] = [
     "OK trial=0123456789abcdef claim=unproven*7FFC",
     "ROW 0 -0.123456 0.250000 -1.000000 0.000001 0*6721",
     "ROW 63 -2147.483648 2147.483647 -2147.483648 2147.483647 4294967295*F905",
-    "END 64 assigned=20000 resolved=19997 trial=0123456789abcdef mac=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f*830B",
     "NONCE a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5*5E3B",
 ];
 

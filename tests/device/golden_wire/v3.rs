@@ -6,7 +6,9 @@ pub mod replies;
 use super::{Request, Tag, assert_proved, assert_request, counting, plan, unhex};
 use equipoise::device::auth::{CustodianKey, Role};
 use equipoise::device::report::ReportMac;
-use equipoise::wire::{FileDigest, Micro, Row, TrialId, TrialName};
+use equipoise::wire::{
+    Ending, FileDigest, LastLook, Micro, Row, RowArm, RowBasis, Stage, TrialId, TrialName,
+};
 
 pub const TRIAL: TrialId = TrialId([0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF]);
 pub const FILE: FileDigest = FileDigest([0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77]);
@@ -101,6 +103,7 @@ fn proofs_and_report_macs_are_these_bytes() {
         low: Micro(-1_000_000),
         high: Micro(1),
         outcomes: 0,
+        basis: None,
     });
     let (estimate, error) = (Micro(500_000), Micro(127_551));
     mac.row(&Row {
@@ -110,7 +113,23 @@ fn proofs_and_report_macs_are_these_bytes() {
         low: Micro(250_000),
         high: Micro(750_000),
         outcomes: 812,
+        basis: Some(basis()),
     });
-    let signed = b"8c77f97597758c52fc8cbe66041cb8718242ef8231ffc6578210e23900ff6ea9";
-    assert_eq!(Some(mac.finish(2, 20_000, 19_997)), unhex(signed));
+    let signed = b"4640ca282c166a18cafef64ad4da136bb9aaf893f52bc28797d57156a2d373a1";
+    let look = Some(LastLook { number: 5, of: 6, at: Some(15_000) });
+    let (stage, assigned, resolved) = (Stage::Interim, 20_000, 19_997);
+    let end = Ending { rows: 2, stage, look, assigned, resolved, counted: 812 };
+    assert_eq!(Some(mac.finish(&end)), unhex(signed));
+}
+
+/// The noisy ledger of a row.
+fn basis() -> RowBasis {
+    let arm = |outcomes, mean| RowArm { outcomes, mean: Micro(mean) };
+    RowBasis {
+        spent: Micro(750_000),
+        half: Micro(500_000),
+        looks: 31,
+        windows: 6,
+        arms: [arm(402, 312_500), arm(410, 812_500)],
+    }
 }

@@ -77,18 +77,16 @@ fn verifies(report: &[String], plan: &str) -> bool {
     for line in report {
         match Reply::parse(sealed(line).as_bytes()).unwrap() {
             Reply::Row(row) => rows.push(row),
-            Reply::End { rows, assigned, resolved, trial, mac: told } => {
-                mac = Some((rows, assigned, resolved, trial, told));
-            }
+            Reply::End { end, trial, mac: told } => mac = Some((end, trial, told)),
             other => panic!("{other:?}"),
         }
     }
-    let (count, assigned, resolved, id, told) = mac.unwrap();
+    let (end, id, told) = mac.unwrap();
     let plan = Plan::parse(plan.strip_prefix("PLAN ").unwrap()).unwrap();
     let name = TrialName { id, file: FileDigest::NONE };
     let mut mac = ReportMac::new(&CustodianKey::new(KEY).role(Role::Report), name, &plan);
     rows.iter().for_each(|row| mac.row(row));
-    mac.finish(count, assigned, resolved) == told && usize::from(count) == rows.len()
+    mac.finish(&end) == told && usize::from(end.rows) == rows.len()
 }
 
 /// A report is signed and no row can be changed left out or moved to another trial.
@@ -143,7 +141,8 @@ fn a_trial_closed_early_has_an_end() {
     desk.assign(1, 0);
     desk.order("CLOSE");
     let report = desk.ask("REPORT");
-    assert!(report.starts_with("END 0 assigned=1 resolved=1 trial="), "{report}");
+    let end = "END 0 stage=final look=1 of=2 assigned=1 resolved=1 counted=0 trial=";
+    assert!(report.starts_with(end), "{report}");
     assert!(verifies(&[report], PLAN));
 }
 

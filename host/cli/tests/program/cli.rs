@@ -46,13 +46,11 @@ fn whole_trial_by_commands() {
     );
     let csv = ward.good(&["report", "--format", "csv"]);
     assert!(
-        csv.starts_with(
-            "trial,level,feature,name,estimate,standard_error,low,high,outcomes,worthless\n"
-        ),
+        csv.starts_with("trial,level,stage,look,of,date,feature,name,estimate,standard_error,"),
         "{csv}"
     );
     assert!(
-        csv.contains(",0.95,2,\"65 or over, home\",") && csv.contains(",0.95,,\"overall\","),
+        csv.contains(" UTC,2,\"65 or over, home\",") && csv.contains(" UTC,,\"overall\","),
         "{csv}"
     );
     let report = json(&ward.good(&["report", "--format", "json", "--verify", "--key-file", "key"]));

@@ -1,11 +1,10 @@
 //! Intervals that stay valid over several reports and over several features.
 //!
 //! * **Over reports**: the trial file names a boundary. At look k the repeated interval is the
-//!   estimate +- c_k standard errors, with the information fraction of a look its planned count
-//!   over the horizon. `interim` weighs early windows more, so its true fractions are larger; up
-//!   to 5.9 % of features without an effect then cross a boundary of 5 %. **Efficacy**: the
-//!   repeated interval excludes 0. **Futility**: it excludes the planned effect on the side of 0;
-//!   the trial may go on all the same, as no critical value counts on its stopping (non-binding).
+//!   estimate +- c_k standard errors; the information fraction of a look is the part of the
+//!   estimate's weight that is spent there ([`super::course`]). **Efficacy**: the repeated interval
+//!   excludes 0. **Futility**: it excludes the planned effect on the side of 0; the trial may go on
+//!   all the same, as no critical value counts on its stopping (non-binding).
 //! * **Over features**, on request: Bonferroni divides the level by the number of features. Holm
 //!   steps down: features are tested from the largest |z| on, at level a/M, a/(M-1) and so on,
 //!   until one is not rejected. The intervals are Bonferroni's; that of a rejected feature ends at
@@ -17,12 +16,16 @@
 //! counts): the device sends nothing more, and privacy is not touched.
 
 use super::Kind;
+use super::course::Course;
 use crate::normal::probit;
 use equipoise::design::schedule;
 use equipoise::plan::Plan;
 
 /// The two-sided level of all intervals together.
 pub(super) const LEVEL: f64 = 0.05;
+
+/// A fraction above which all is spent: `spent` is a sum of rounded numbers.
+const ALL: f64 = 1.0 - 1e-5;
 
 /// Rule for several reports, from the trial file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,35 +91,48 @@ impl Simultaneous {
 }
 
 /// Looks of a trial that a report was due at, up to now.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Looks {
-    /// Their information fractions.
-    pub fractions: Vec<f64>,
-    /// Whether the last one is the close.
-    pub closed: bool,
-    /// Planned reports, and the close.
-    pub planned: usize,
+    plan: Plan,
+    /// Planned reports done.
+    reports: usize,
+    /// Whether the trial is closed.
+    is_closed: bool,
 }
 
 impl Looks {
     /// The looks of a plan after `looks` public looks, or after a close at `resolved` patients.
     #[must_use]
     pub fn new(plan: &Plan, looks: u32, closed: Option<u32>) -> Self {
-        let counts: Vec<u32> = schedule::looks(plan).collect();
-        let reports: Vec<u32> = counts.iter().copied().filter(|at| *at > plan.half()).collect();
-        let done: Vec<u32> = match closed {
+        let counts = || schedule::looks(plan);
+        let until = match closed {
             // The close takes the place of reports that it came before.
-            Some(at) => reports.iter().copied().filter(|count| *count < at).chain([at]).collect(),
-            None => {
-                let until = counts.iter().take(looks as usize).copied().max().unwrap_or(0);
-                reports.iter().copied().filter(|count| *count <= until).collect()
-            }
+            Some(at) => at.saturating_sub(1),
+            None => counts().take(looks as usize).max().unwrap_or(0),
         };
-        let fraction = |count: u32| f64::from(count) / f64::from(plan.patients());
-        Self {
-            fractions: done.into_iter().map(fraction).collect(),
-            closed: closed.is_some(),
-            planned: reports.len() + 1,
+        let reports = counts().filter(|at| *at > plan.half() && *at <= until).count();
+        Self { plan: *plan, reports, is_closed: closed.is_some() }
+    }
+
+    /// The number of this report, the close being the last one.
+    #[must_use]
+    pub const fn place(&self) -> usize {
+        self.reports + self.is_closed as usize
+    }
+
+    /// Planned reports, and the close.
+    #[must_use]
+    pub fn planned(&self) -> usize {
+        schedule::looks(&self.plan).filter(|at| *at > self.plan.half()).count() + 1
+    }
+
+    /// The information fractions of an estimate at these looks, `spent` being the last one's.
+    fn fractions(&self, course: Course, spent: f64) -> Vec<f64> {
+        let reports = course.fractions(&self.plan).take(self.reports);
+        match self.is_closed {
+            false => reports.collect(),
+            true if spent > ALL => reports.chain([1.0]).collect(),
+            true => course.early(&self.plan).chain(reports).chain([spent]).collect(),
         }
     }
 }
@@ -132,6 +148,8 @@ pub struct Effect {
     pub estimate: f64,
     /// Its standard error.
     pub error: f64,
+    /// Its course and the part of its weight that is spent, which a boundary needs.
+    pub course: Option<(Course, f64)>,
 }
 
 /// An adjusted interval and what it says.
@@ -167,37 +185,36 @@ pub fn adjust(
     if boundary.is_none() && simultaneous.is_none() {
         return None;
     }
-    let critical = |level: f64| match boundary {
+    let critical = |effect: &Effect, level: f64| match boundary {
         None => probit(1.0 - level / 2.0),
         Some((boundary, looks)) => {
-            let values = boundary.kind.critical(level, &looks.fractions, looks.closed);
-            values.last().copied().unwrap_or(f64::INFINITY)
+            let fractions = effect
+                .course
+                .map_or_else(Vec::new, |(course, spent)| looks.fractions(course, spent));
+            boundary.kind.critical(level, &fractions).last().copied().unwrap_or(f64::INFINITY)
         }
     };
     let features: Vec<&Effect> = effects.iter().filter(|effect| effect.of_feature).collect();
-    let values = match simultaneous {
-        None => vec![(critical(LEVEL), false); features.len()],
-        Some(Simultaneous::Bonferroni) => {
-            vec![(critical(LEVEL / features.len().max(1) as f64), false); features.len()]
-        }
+    let each = LEVEL / features.len().max(1) as f64;
+    let rejected = match simultaneous {
         Some(Simultaneous::Holm) => holm(&features, critical),
+        _ => vec![false; features.len()],
     };
-    let single = critical(LEVEL);
-    let mut values = values.into_iter();
+    let mut rejected = rejected.into_iter();
     let mut rows = Vec::new();
     for effect in effects {
-        let (c, rejected) = match effect.of_feature {
-            true => values.next().unwrap_or((single, false)),
+        let (level, rejected) = match (effect.of_feature, simultaneous) {
+            (true, Some(_)) => (each, rejected.next().unwrap_or(false)),
             // Without a boundary the interval of the report stands.
-            false if boundary.is_none() => continue,
-            false => (single, false),
+            (false, _) if boundary.is_none() => continue,
+            _ => (LEVEL, false),
         };
+        let c = critical(effect, level);
         rows.push(row(effect, c, rejected, boundary));
     }
     let mut method = Vec::new();
     if let Some((Boundary { kind, .. }, looks)) = boundary {
-        let (place, of) = (looks.fractions.len(), looks.planned);
-        let name = kind.name();
+        let (place, of, name) = (looks.place(), looks.planned(), kind.name());
         method.push(format!("valid at all {of} reports together ({name}, this is number {place})"));
     }
     if let Some(simultaneous) = simultaneous {
@@ -207,20 +224,22 @@ pub fn adjust(
     Some(Adjusted { method: method.join(", "), rows })
 }
 
-/// The critical value of every feature by Holm's procedure, and whether it is rejected.
-fn holm(features: &[&Effect], critical: impl Fn(f64) -> f64) -> Vec<(f64, bool)> {
-    let count = features.len();
-    let z = |place: usize| features[place].estimate.abs() / features[place].error;
-    let mut order: Vec<usize> = (0..count).collect();
-    order.sort_by(|a, b| z(*b).total_cmp(&z(*a)));
-    let at = |left: usize| critical(LEVEL / left.max(1) as f64);
-    let rejected =
-        order.iter().enumerate().take_while(|(rank, place)| z(**place) > at(count - rank)).count();
-    let mut values = vec![(at(count), false); count];
-    for place in order.into_iter().take(rejected) {
-        values[place].1 = true;
+/// Whether each feature is rejected by Holm's procedure: while one is at the level divided by the
+/// number of those that are left, it is set aside. (Critical values differ between features, so
+/// that the largest |z| need not come first.)
+fn holm(features: &[&Effect], critical: impl Fn(&Effect, f64) -> f64) -> Vec<bool> {
+    let mut rejected = vec![false; features.len()];
+    for left in (1..=features.len()).rev() {
+        let found = features.iter().zip(&rejected).position(|(feature, rejected)| {
+            let z = feature.estimate.abs() / feature.error;
+            !rejected && z > critical(feature, LEVEL / left as f64)
+        });
+        match found {
+            Some(place) => rejected[place] = true,
+            None => break,
+        }
     }
-    values
+    rejected
 }
 
 fn row(
@@ -243,7 +262,7 @@ fn row(
         Some((Boundary { effect, .. }, looks)) => {
             let planned = effect.map_or(0.0, |effect| f64::from(effect) / 1e6);
             let futile = planned > 0.0 && high < planned || planned < 0.0 && low > planned;
-            match (futile, looks.closed) {
+            match (futile, looks.is_closed) {
                 (true, _) => "futility boundary crossed",
                 (false, true) => "no boundary crossed",
                 (false, false) => "no boundary crossed: go on",
@@ -256,13 +275,23 @@ fn row(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use equipoise::estimate::{ArmBasis, Basis};
+
+    fn plan() -> Plan {
+        Plan::parse("design=uniform features=4 patients=4000 epsilon=1 reports=3 better=high")
+            .unwrap()
+    }
 
     fn effects(list: &[f64]) -> Vec<Effect> {
+        let arm = ArmBasis { outcomes: 0.0, mean: 0.0 };
+        let basis =
+            Basis { spent: 0.625, half_spent: 0.0, looks: 0b111, windows: 1, arms: [arm; 2] };
         let effect = |estimate: &f64| Effect {
             name: estimate.to_string(),
             of_feature: true,
             estimate: *estimate,
             error: 0.1,
+            course: Some((Course::of(&plan(), &basis), 0.625)),
         };
         list.iter().map(effect).collect()
     }
@@ -288,18 +317,22 @@ mod tests {
     fn looks_of_a_plan() {
         let plan = Plan::parse("features=4 patients=4000 better=high epsilon=1 reports=3").unwrap();
         let early = schedule::looks(&plan).filter(|at| *at <= 2000).count();
+        // Nothing is spent at half.
+        let course = Course::overall(&plan, std::iter::empty());
+        let fractions = |looks: Looks, spent| looks.fractions(course, spent);
         let two = Looks::new(&plan, early as u32 + 2, None);
-        assert_eq!((two.fractions, two.planned), (vec![0.625, 0.75], 4));
-        assert_eq!(Looks::new(&plan, 0, Some(4000)).fractions, [0.625, 0.75, 0.875, 1.0]);
-        // A close at the count of a report takes its place.
-        assert_eq!(Looks::new(&plan, 0, Some(2500)).fractions, [0.625]);
-        assert_eq!(Looks::new(&plan, 0, Some(2600)).fractions, [0.625, 0.65]);
-        assert_eq!(Looks::new(&plan, 0, Some(1000)).fractions, [0.25]);
+        assert_eq!((two.place(), two.planned()), (2, 4));
+        assert_eq!(fractions(two, 0.5), [0.25, 0.5]);
+        assert_eq!(fractions(Looks::new(&plan, 0, Some(4000)), 1.0), [0.25, 0.5, 0.75, 1.0]);
+        // A close at the count of a report takes its place; one before n has what is spent.
+        assert_eq!(fractions(Looks::new(&plan, 0, Some(2500)), 0.3), [0.3]);
+        assert_eq!(fractions(Looks::new(&plan, 0, Some(2600)), 0.3), [0.25, 0.3]);
+        assert_eq!(fractions(Looks::new(&plan, 0, Some(1000)), 0.1), [0.1]);
     }
 
     #[test]
     fn boundaries_are_named_when_crossed() {
-        let looks = Looks { fractions: vec![0.625], closed: false, planned: 4 };
+        let looks = Looks::new(&plan(), 1, None);
         let boundary = Boundary { kind: Kind::OBrienFleming, effect: Some(300_000) };
         let found = adjust(&effects(&[0.4, 0.02, -0.05]), Some((boundary, &looks)), None).unwrap();
         let says: Vec<&str> = found.rows.iter().map(|row| row.says).collect();
@@ -315,7 +348,7 @@ mod tests {
     /// before it is.
     #[test]
     fn futility_is_on_the_side_of_0() {
-        let looks = Looks { fractions: vec![0.625], closed: false, planned: 4 };
+        let looks = Looks::new(&plan(), 1, None);
         let says = |planned: i32, estimate: f64| {
             let boundary = Boundary { kind: Kind::OBrienFleming, effect: Some(planned) };
             let found = adjust(&effects(&[estimate]), Some((boundary, &looks)), None).unwrap();

@@ -3,8 +3,8 @@
 use crate::normal::{density, normal};
 
 /// Grid steps a standard deviation of the coming increment, and the limits of the grid.
-const STEPS_A_DEVIATION: f64 = 12.0;
-const STEPS: (usize, usize) = (120, 6000);
+const STEPS_A_DEVIATION: f64 = 8.0;
+const STEPS: (usize, usize) = (60, 6000);
 /// Standard deviations beyond which the density counts as 0.
 const REACH: f64 = 9.0;
 
@@ -45,15 +45,15 @@ impl Walk {
         self.points().map(|(s, mass)| mass * beyond(s)).sum()
     }
 
-    /// Goes on inside +-c at information fraction `t`.
-    pub fn step(&mut self, t: f64, c: f64) {
+    /// Goes on inside +-c at information fraction `t`; the next look adds `next` to it.
+    pub fn step(&mut self, t: f64, c: f64, next: f64) {
         let half = (c * t.sqrt()).min(REACH * t.sqrt());
         let deviation = if self.mass.is_empty() { t.sqrt() } else { (t - self.t).sqrt() };
         if deviation <= 0.0 {
             return;
         }
-        // The next increment may be as small as 1/100 of all information.
-        let fine = deviation.min(0.1);
+        // Fine enough for the density here and for the next increment.
+        let fine = deviation.min(next.sqrt());
         let steps = (2.0 * half / fine * STEPS_A_DEVIATION) as usize;
         let steps = steps.clamp(STEPS.0, STEPS.1).next_multiple_of(2);
         let width = 2.0 * half / steps as f64;

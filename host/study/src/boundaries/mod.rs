@@ -2,7 +2,8 @@
 //!
 //! The estimate of `interim` and `uniform` is an inverse-normal combination, so its statistics at
 //! the reports and at the close have independent increments, and the theory of group-sequential
-//! trials applies as it is. At information fractions t_1 < .. < t_K the probability that any |Z_k|
+//! trials applies with the part of the weights that is spent as information fraction ([`course`]).
+//! At information fractions t_1 < .. < t_K the probability that any |Z_k|
 //! exceeds its critical value c_k is found by recursive numerical integration (Armitage, McPherson
 //! and Rowe 1969): the density of the score at look k on the region where the trial has gone on,
 //! by Simpson's rule, and from it the next one's.
@@ -13,13 +14,19 @@
 //! * **Classical constants** ([`Kind::constant`]) for equally spaced looks: c_k = C (Pocock) and
 //!   c_k = C sqrt(K/k) (O'Brien-Fleming), as in the published tables.
 //!
+//! A close before the end spends f(spent) like a report: if it spent all that is left of the level,
+//! a person who may choose the moment could wait for a report that just misses its boundary, and
+//! close.
+//!
 //! A repeated confidence interval is the estimate +- c_k standard errors. All of them together hold
 //! the effect with probability 95 % at least, whatever is decided on seeing them.
 
 pub mod adjusted;
+pub mod course;
 mod integral;
 
 use crate::normal::{normal, probit};
+use course::Course;
 use equipoise::plan::Plan;
 use integral::Walk;
 
@@ -63,28 +70,38 @@ impl Kind {
         }
     }
 
-    /// The critical values at these information fractions, by spending the two-sided `level`; the
-    /// last look of a closed trial spends all that is left, wherever it falls.
+    /// The critical values at these information fractions, by spending the two-sided `level`. At a
+    /// fraction of 0 there is no estimate, and the value is infinite.
     #[must_use]
-    pub fn critical(self, level: f64, fractions: &[f64], closed: bool) -> Vec<f64> {
+    pub fn critical(self, level: f64, fractions: &[f64]) -> Vec<f64> {
         let mut walk = Walk::new();
         let (mut before, mut values) = (0.0, Vec::new());
+        // The first increment after a look.
+        let next = |k: usize| {
+            let mut after =
+                fractions.get(k..).unwrap_or(&[]).windows(2).map(|pair| pair[1] - pair[0]);
+            after.find(|increment| *increment > 0.0).unwrap_or(1.0)
+        };
         for (k, t) in fractions.iter().enumerate() {
-            let last = closed && k + 1 == fractions.len();
-            let spent = if last { level } else { self.spent(level, *t) };
+            if *t <= 0.0 {
+                values.push(f64::INFINITY);
+                continue;
+            }
+            let spent = self.spent(level, *t);
             let value = solve(|c| walk.exit(*t, c) - (spent - before));
-            walk.step(*t, value);
+            walk.step(*t, value, next(k));
             before = spent;
             values.push(value);
         }
         values
     }
 
-    /// The critical values of a plan's reports and its close, at the level of 5 %.
+    /// The critical values at the reports of a plan and at its end, at the level of 5 %, for an
+    /// estimate with this course.
     #[must_use]
-    pub fn of_plan(self, plan: &Plan) -> Vec<f64> {
-        let looks = adjusted::Looks::new(plan, 0, Some(plan.patients()));
-        self.critical(adjusted::LEVEL, &looks.fractions, true)
+    pub fn of_course(self, plan: &Plan, course: Course) -> Vec<f64> {
+        let fractions: Vec<f64> = course.fractions(plan).chain([1.0]).collect();
+        self.critical(adjusted::LEVEL, &fractions)
     }
 
     /// The constant C of the classical boundary with `looks` equally spaced looks.
@@ -100,7 +117,7 @@ impl Kind {
                     Self::OBrienFleming => c / t.sqrt(),
                 };
                 let exit = walk.exit(t, value);
-                walk.step(t, value);
+                walk.step(t, value, 1.0 / all);
                 exit
             });
             crossed.sum::<f64>() - level
@@ -111,10 +128,13 @@ impl Kind {
 /// Largest critical value: beyond it nothing can be spent.
 const MOST: f64 = 10.0;
 
+/// Halvings: to 10 over 2^34.
+const SOLVED: u32 = 34;
+
 /// Where a falling function is 0, by halving.
 fn solve(f: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, MOST);
-    for _ in 0..50 {
+    for _ in 0..SOLVED {
         let middle = f64::midpoint(low, high);
         if f(middle) > 0.0 { low = middle } else { high = middle }
     }
@@ -144,32 +164,36 @@ mod tests {
     #[test]
     fn spending_boundaries_of_five_looks() {
         let fractions = [0.2, 0.4, 0.6, 0.8, 1.0];
-        let fleming = Kind::OBrienFleming.critical(0.05, &fractions, true);
+        let fleming = Kind::OBrienFleming.critical(0.05, &fractions);
         for (found, published) in fleming.iter().zip([4.8769, 3.3569, 2.6803, 2.2898, 2.0310]) {
             assert!((found - published).abs() < 0.0006, "{fleming:?}");
         }
-        let pocock = Kind::Pocock.critical(0.05, &fractions, true);
+        let pocock = Kind::Pocock.critical(0.05, &fractions);
         for (found, published) in pocock.iter().zip([2.4380, 2.4268, 2.4101, 2.3966, 2.3859]) {
             assert!((found - published).abs() < 0.0006, "{pocock:?}");
         }
-        assert!((Kind::Pocock.critical(0.05, &[1.0], true)[0] - 1.959_964).abs() < 1e-5);
+        assert!((Kind::Pocock.critical(0.05, &[1.0])[0] - 1.959_964).abs() < 1e-5);
     }
 
-    /// Uneven looks, one of them right before the end, spend no more and no less than the level.
+    /// Uneven looks, one of them right before the end, spend no more and no less than the level; a
+    /// trial that is closed before its end spends the part of its fraction. A look that adds
+    /// nothing, and one without an estimate, spend nothing.
     #[test]
     fn uneven_looks_spend_the_level() {
-        // The last is a trial closed before its end: it spends all that is left.
         for (kind, fractions) in Kind::ALL.into_iter().flat_map(|kind| {
-            [&[0.5, 0.55, 0.9, 0.99, 1.0][..], &[0.6, 0.7]].map(|fractions| (kind, fractions))
+            [&[0.5, 0.55, 0.9, 0.99, 1.0][..], &[0.6, 0.7], &[0.0, 0.4, 0.4, 1.0]]
+                .map(|fractions| (kind, fractions))
         }) {
-            let values = kind.critical(0.05, fractions, true);
+            let values = kind.critical(0.05, fractions);
             let mut walk = Walk::new();
             let mut total = 0.0;
-            for (t, c) in fractions.iter().zip(&values) {
+            for (t, c) in fractions.iter().zip(&values).filter(|(t, _)| **t > 0.0) {
                 total += walk.exit(*t, *c);
-                walk.step(*t, *c);
+                walk.step(*t, *c, 0.01);
             }
-            assert!((total - 0.05).abs() < 1e-6, "{kind:?} {total} {values:?}");
+            let last = fractions.last().copied().unwrap_or(0.0);
+            let spent = kind.spent(0.05, last);
+            assert!((total - spent).abs() < 1e-6, "{kind:?} {total} {spent} {values:?}");
         }
     }
 }

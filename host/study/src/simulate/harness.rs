@@ -15,12 +15,13 @@ use super::arrivals::Features;
 use super::clipped::Clipped;
 use super::comparators::{Comparator, Comparison};
 use super::instance::Outcomes;
+use super::repeated::Repeated;
 use super::statistics::{FeatureRun, Report, Run};
 use super::watch::Watch;
 use super::{Policy, Scenario, World};
 use equipoise::chance::Sampler;
 use equipoise::design::schedule::looks;
-use equipoise::estimate::{Estimate, Z95};
+use equipoise::estimate::Estimate;
 use equipoise::plan::{DesignName, Plan};
 use equipoise::terms::Arm;
 use equipoise::terms::MAX_FEATURES;
@@ -244,8 +245,8 @@ pub(super) struct Stage {
     pub(super) features: Features,
     pub(super) outcomes: Outcomes,
     pub(super) world: World,
-    /// Critical values at the reports and at the close.
-    critical: Vec<f64>,
+    /// Critical values at the reports and at the close, if there is a boundary.
+    repeated: Option<Repeated>,
     /// The planned effect of the futility boundary.
     planned: Option<f64>,
     seed: u64,
@@ -271,7 +272,7 @@ impl Stage {
             features: Features::new(&world.arrivals, plan.features(), plan.patients()),
             outcomes: Outcomes::new(world, plan.scale(), plan.patients()),
             world: world.clone(),
-            critical: scenario.used_boundary().map_or(vec![Z95], |kind| kind.of_plan(&plan)),
+            repeated: scenario.used_boundary().map(|kind| Repeated::new(kind, plan)),
             planned: scenario.futility(),
             seed: scenario.seed,
         }
@@ -281,7 +282,7 @@ impl Stage {
     pub fn play(&self, run: u32) -> Run {
         let coins = stream(self.seed, run, COINS);
         let world = stream(self.seed, run, WORLD);
-        let (plan, reports) = (self.plan, self.critical.len() > 1);
+        let (plan, reports) = (self.plan, self.repeated.is_some());
         let plain = self.outcomes.is_plain() && self.world.is_prompt();
         match self.policy {
             Policy::Comparator(Comparator::ThompsonAipw) => {
@@ -314,16 +315,18 @@ impl Stage {
                 settled_at: player.feature_settled_at(j),
                 coins: player.coins(j),
             });
-        let features = features.collect();
-        let reports = player.reports().into_iter().zip(&self.critical);
-        let reports =
-            reports.map(|(estimates, critical)| Report { estimates, critical: *critical });
+        let features: Vec<FeatureRun> = features.collect();
+        let last: Vec<_> = features.iter().map(|feature| feature.estimate).collect();
+        let mut critical = self.repeated.as_ref().map_or_else(Vec::new, |it| it.critical(&last));
+        let close = critical.pop().unwrap_or_default();
+        let reports = player.reports().into_iter().zip(critical);
+        let reports = reports.map(|(estimates, critical)| Report { estimates, critical });
         Run {
             features,
             first_drop: player.settled_at().or(watch.first_drop),
             reports: reports.collect(),
             planned: self.planned,
-            critical: self.critical.last().copied().unwrap_or(Z95),
+            critical: close,
         }
     }
 

@@ -22,7 +22,7 @@ use rayon::prelude::*;
 
 use super::harness::Stage;
 use super::output::plan_cells;
-use super::statistics::{FeatureRun, Run};
+use super::statistics::{Critical, FeatureRun, Run};
 use super::{Scenario, SimulateError, Sums};
 use crate::output::Value;
 
@@ -38,7 +38,7 @@ fn row(scenario: &Scenario, run: &Run, number: u32, j: usize, feature: &FeatureR
     let (p0, p1) = (rate(&instance.p0), rate(&instance.p1));
     let [zero, one] = feature.patients;
     let estimate = feature.estimate;
-    let ends = estimate.map(|estimate| estimate.interval(run.critical));
+    let ends = estimate.map(|estimate| estimate.interval(run.critical.of(j)));
     let whole = |value: Option<u32>| value.map_or(Value::None, |value| Value::Whole(value.into()));
     let mut cells = vec![("design", Value::Text(scenario.name()))];
     cells.extend(plan_cells(&scenario.plan));
@@ -90,7 +90,7 @@ pub fn heading(scenario: &Scenario) -> String {
         first_drop: None,
         reports: Vec::new(),
         planned: None,
-        critical: 0.0,
+        critical: Critical::default(),
     };
     let cells = row(scenario, &none, 0, 0, &FeatureRun::default());
     line(cells.iter().map(|(name, _)| *name))

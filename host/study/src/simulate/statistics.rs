@@ -55,8 +55,8 @@ pub struct Run {
     pub reports: Vec<Report>,
     /// The planned effect, if a boundary has one.
     pub planned: Option<f64>,
-    /// Standard errors on either side of an interval at the close.
-    pub critical: f64,
+    /// Widths of the intervals at the close.
+    pub critical: Critical,
 }
 
 /// A report before the last.
@@ -64,8 +64,31 @@ pub struct Run {
 pub struct Report {
     /// Every feature's estimate, where there is one.
     pub estimates: Vec<Option<Estimate>>,
-    /// Standard errors on either side of an interval.
-    pub critical: f64,
+    /// Widths of the intervals.
+    pub critical: Critical,
+}
+
+/// Standard errors on either side of an interval. The default is that of 95 % intervals.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Critical {
+    /// Of each feature, where they differ from the default.
+    pub features: Vec<f64>,
+    /// Of the overall effect, likewise.
+    pub overall: Option<f64>,
+}
+
+impl Critical {
+    /// The value of a feature.
+    #[must_use]
+    pub fn of(&self, feature: usize) -> f64 {
+        self.features.get(feature).copied().unwrap_or(Z95)
+    }
+
+    /// The value of the overall effect.
+    #[must_use]
+    pub fn overall(&self) -> f64 {
+        self.overall.unwrap_or(Z95)
+    }
 }
 
 impl Run {
@@ -93,7 +116,8 @@ impl Run {
         };
         let first_drop = parts.first().and_then(|run| run.first_drop);
         let features = (0..features).map(feature).collect();
-        Self { features, first_drop, reports: Vec::new(), planned: None, critical: Z95 }
+        let critical = Critical::default();
+        Self { features, first_drop, reports: Vec::new(), planned: None, critical }
     }
 }
 
@@ -299,9 +323,10 @@ impl Sums {
             if let Some(estimate) = feature.estimate {
                 let before = (sums.excluded, sums.wrong_side);
                 let earlier = run.reports.iter().filter_map(|report| {
-                    Some(report.estimates.get(j)?.as_ref()?.interval(report.critical))
+                    Some(report.estimates.get(j)?.as_ref()?.interval(report.critical.of(j)))
                 });
-                let intervals: Vec<_> = earlier.chain([estimate.interval(run.critical)]).collect();
+                let intervals: Vec<_> =
+                    earlier.chain([estimate.interval(run.critical.of(j))]).collect();
                 let truth = Truth { effect: *effect, planned: run.planned };
                 squares += sums.count(&estimate, &intervals, truth);
                 let error =
@@ -337,9 +362,10 @@ impl Sums {
             return;
         };
         let earlier = run.reports.iter().filter_map(|report| {
-            Some(overall(report.estimates.iter().copied())?.interval(report.critical))
+            let estimate = overall(report.estimates.iter().copied())?;
+            Some(estimate.interval(report.critical.overall()))
         });
-        let intervals: Vec<_> = earlier.chain([last.interval(run.critical)]).collect();
+        let intervals: Vec<_> = earlier.chain([last.interval(run.critical.overall())]).collect();
         let (mut effect, mut patients) = (0.0, 0.0);
         let each = run.features.iter().zip(&self.effects);
         for (feature, true_effect) in each.filter(|(feature, _)| feature.estimate.is_some()) {

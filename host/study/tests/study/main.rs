@@ -4,4 +4,5 @@ mod boundaries;
 mod common;
 mod operating;
 mod planner;
+mod ratios;
 mod simulate;

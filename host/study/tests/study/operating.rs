@@ -238,7 +238,7 @@ fn hard_settings() -> Vec<(&'static str, Setting)> {
 }
 
 /// Whether `cargo xtask release-check --long` asks for the long version of a test.
-fn is_long() -> bool {
+pub fn is_long() -> bool {
     std::env::var_os("EQUIPOISE_LONG").is_some()
 }
 

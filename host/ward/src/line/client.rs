@@ -20,8 +20,8 @@ use std::time::Duration;
 use crate::line::exchange::{Open, greet, hello};
 use crate::line::link::{self, Link, LinkError, Port};
 use equipoise::wire::{
-    ImageHash, Line, MAC_BYTES, Micro, NONCE_BYTES, Proof, Reply, Request, RequestName, Row, State,
-    Status, Stored, TrialId, TrialName, Word,
+    Ending, ImageHash, Line, MAC_BYTES, Micro, NONCE_BYTES, Proof, Reply, Request, RequestName,
+    Row, State, Status, Stored, TrialId, TrialName, Word,
 };
 
 /// How long one copy of a request waits for its answer. A look takes up to 1.5 seconds on a
@@ -93,10 +93,8 @@ impl Hello {
 pub struct Report {
     /// One row a feature that has an estimate.
     pub rows: Vec<Row>,
-    /// Patients assigned when it was made.
-    pub assigned: u32,
-    /// Patients whose outcome was recorded or declared lost.
-    pub resolved: u32,
+    /// The facts at its end.
+    pub end: Ending,
     /// The id of the trial.
     pub trial: TrialId,
     /// The MAC over trial, plan, rows and counts.

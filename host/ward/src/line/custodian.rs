@@ -145,17 +145,16 @@ pub fn report(client: &mut Client, key: Option<&KeyFile>) -> Result<Report, Fail
                 rows.push(*row);
                 None
             }
-            Reply::End { rows: count, assigned, resolved, trial, mac } => {
-                let (assigned, resolved, trial, mac) = (*assigned, *resolved, *trial, *mac);
-                Some((*count, Report { rows: Vec::new(), assigned, resolved, trial, mac }))
+            Reply::End { end, trial, mac } => {
+                Some(Report { rows: Vec::new(), end: *end, trial: *trial, mac: *mac })
             }
             _ => None,
         };
-        let (count, report) = match key.filter(|_| proved) {
+        let report = match key.filter(|_| proved) {
             Some(key) => command(client, key, &Request::Report, take)?,
             None => client.ask(&Request::Report, take).map_err(failure)?,
         };
-        if rows.len() == usize::from(count) {
+        if rows.len() == usize::from(report.end.rows) {
             return Ok(Report { rows, ..report });
         }
         client.distrust();

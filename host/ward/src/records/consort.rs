@@ -176,6 +176,13 @@ impl Consort {
         Table::new(&["stage", "of", "count"], rows).csv()
     }
 
+    /// The counts of all patients, without arms: arms of an adaptive trial tell which one leads.
+    #[must_use]
+    pub fn without_arms(&self) -> String {
+        let row = |(name, count): (&str, u32)| format!("{name:<44} {count:>8}\n");
+        self.all.named().map(row).collect()
+    }
+
     /// For a person at a terminal.
     #[must_use]
     pub fn text(&self) -> String {

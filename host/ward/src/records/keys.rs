@@ -234,8 +234,7 @@ impl KeyFile {
         let name = TrialName { id: report.trial, file };
         let mut mac = ReportMac::new(&self.key_of(Role::Report), name, plan);
         report.rows.iter().for_each(|row| mac.row(row));
-        u8::try_from(report.rows.len())
-            .is_ok_and(|rows| mac.finish(rows, report.assigned, report.resolved) == report.mac)
+        usize::from(report.end.rows) == report.rows.len() && mac.finish(&report.end) == report.mac
     }
 }
 

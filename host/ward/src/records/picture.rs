@@ -70,6 +70,8 @@ mod tests {
             low,
             high,
             outcomes: 9,
+            basis: None,
+            ratios: None,
             truth: None,
         }
     }

@@ -5,7 +5,7 @@
 //! favours arm 1. Everything in a report was made private by the device before it left it, the
 //! number of outcomes too.
 //!
-//! The columns have the same names in table, CSV and JSON:
+//! The columns have the same names in table, CSV and JSON ([`write`]):
 //!
 //! | column | meaning |
 //! |---|---|
@@ -15,6 +15,10 @@
 //! | `standard_error` | of the estimate |
 //! | `low`, `high` | ends of the confidence interval |
 //! | `outcomes` | noisy number of outcomes behind the estimate |
+//! | `n0`, `mean0`, `n1`, `mean1` | noisy outcomes of each arm and their noisy mean over the scale |
+//! | `spent` | information fraction: the part of the estimate's weight that is spent |
+//! | `half`, `looks`, `windows` | the same at half, the looks in which the feature took part as a mask, readings with noise (not in the table) |
+//! | `risk_ratio`, `odds_ratio`, each with `_low` and `_high` | of yes/no outcomes, arm 1 over arm 0 ([`equipoise_study::ratios`]) |
 //! | `worthless` | `true` where the estimate says nothing (a sentence in the table) |
 //!
 //! Where the trial file has factors, each level of each factor has a row too, named `factor =
@@ -24,41 +28,28 @@
 //! numbers of outcomes; features share no patients and no noise, so its variance is the weighted
 //! sum of theirs.
 
+mod course;
+mod progress;
 #[cfg(test)]
 pub(super) mod tests;
+mod write;
 
-use std::fmt::Write;
+pub use progress::{Progress, without_effects};
+pub use write::{Format, table, write};
 
 use crate::line::client::Report;
-use crate::records::picture;
-use crate::records::text;
 use crate::records::trial_file::TrialFile;
 use equipoise::estimate::Z95;
-use equipoise::plan::{Better, DesignName, Plan};
+use equipoise::plan::{Better, Plan};
 use equipoise::terms::Phase;
-use equipoise::wire::{Hex, Micro, Status, TrialId};
-use equipoise_study::boundaries::adjusted::{
-    self, Adjusted, AdjustedRow, Boundary, Looks, Simultaneous,
-};
-use equipoise_study::simulate::statistics::OVERALL;
+use equipoise::wire::{Hex, Micro, RowBasis, Status, TrialId};
+use equipoise_study::boundaries::adjusted::{self, Adjusted, Boundary, Looks, Simultaneous};
+use equipoise_study::ratios::Ratios;
 
 /// Confidence level of every interval.
 pub const LEVEL: f64 = 0.95;
 /// Remark in every report for people on a row with [`Estimate::is_worthless`].
 pub const SAYS_NOTHING: &str = "the estimate says nothing";
-
-/// How a report is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// For a person at a terminal.
-    Table,
-    /// For a spreadsheet.
-    Csv,
-    /// For a program.
-    Json,
-    /// A picture.
-    Svg,
-}
 
 /// One row of a report: a feature, or the overall effect.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +68,10 @@ pub struct Estimate {
     pub high: f64,
     /// Noisy number of outcomes behind it.
     pub outcomes: u32,
+    /// Its noisy ledger, of a feature of `interim` or `uniform`.
+    pub basis: Option<RowBasis>,
+    /// Risk and odds ratio, where outcomes are yes or no.
+    pub ratios: Option<Ratios>,
     /// The true effect, which only a demonstration knows.
     pub truth: Option<f64>,
 }
@@ -103,8 +98,10 @@ pub struct Effects {
     pub levels: Vec<Estimate>,
     /// The overall effect; none without rows or outcomes.
     pub overall: Option<Estimate>,
-    /// Why fewer outcomes count than patients were enrolled.
-    pub why: &'static str,
+    /// How far the trial is.
+    pub progress: Progress,
+    /// Why the outcomes counted are not the patients resolved.
+    pub why: String,
     /// Digest of the trial file that the device was provisioned with.
     pub file: String,
     /// The plan, if there is a trial file.
@@ -135,18 +132,14 @@ impl Effects {
                 low,
                 high,
                 outcomes: row.outcomes,
+                basis: row.basis,
+                ratios: trial.and_then(|trial| course::ratios(&trial.plan, row)),
                 truth: None,
             }
         });
         let rows: Vec<Estimate> = rows.collect();
-        let why = match status.design {
-            DesignName::DpConse | DesignName::Conse => {
-                "lost and missing outcomes do not count, only part of the second half measures, and counts are noisy"
-            }
-            _ => {
-                "lost and missing outcomes do not count, and counts carry the noise that protects each patient"
-            }
-        };
+        let progress = Progress::new(&report.end, status);
+        let why = progress.why(&rows, status, trial.map(|trial| &trial.plan));
         let every: Vec<&Estimate> = rows.iter().collect();
         let overall = weighted("overall", &every);
         let levels = trial.map_or_else(Vec::new, |trial| by_factor(trial, &rows));
@@ -156,7 +149,8 @@ impl Effects {
         });
         let effects = Self {
             trial: report.trial,
-            enrolled: report.assigned,
+            enrolled: report.end.assigned,
+            progress,
             overall,
             levels,
             rows,
@@ -179,6 +173,7 @@ impl Effects {
             of_feature: row.feature.is_some(),
             estimate: middle(row.estimate, row.standard_error, [row.low, row.high]),
             error: row.standard_error,
+            course: self.plan.and_then(|plan| course::of(&plan, row, &self.rows)),
         };
         let effects: Vec<adjusted::Effect> = self.all().map(effect).collect();
         let looks = self.looks.as_ref().map(|(boundary, looks)| (*boundary, looks));
@@ -259,140 +254,8 @@ fn weighted(name: &str, rows: &[&Estimate]) -> Option<Estimate> {
         low: (estimate - half).max(-1.0),
         high: (estimate + half).min(1.0),
         outcomes,
+        basis: None,
+        ratios: None,
         truth: None,
     })
-}
-
-/// Writes a report; `verified` is the result of checking its MAC (`None`: not checked).
-#[must_use]
-pub fn write(
-    format: Format,
-    effects: &Effects,
-    report: &Report,
-    trial: Option<&TrialFile>,
-    verified: Option<bool>,
-) -> String {
-    let title = trial.map_or("Report", |trial| trial.title.as_str());
-    match format {
-        Format::Table => {
-            let mac = match verified {
-                Some(true) => {
-                    "the MAC is right: these rows came from the device that holds the key"
-                }
-                Some(false) => "THE MAC IS WRONG: do not trust these rows",
-                None => "the MAC was not checked (--verify)",
-            };
-            format!("{title}\n\n{}{mac}\n", table(effects, trial))
-        }
-        Format::Csv => csv(effects),
-        Format::Json => json(effects, title, report, verified),
-        Format::Svg => picture::svg(title, effects, trial.map(|trial| &trial.arms)),
-    }
-}
-
-/// The table with its picture.
-#[must_use]
-pub fn table(effects: &Effects, trial: Option<&TrialFile>) -> String {
-    let rows: Vec<&Estimate> = effects.all().collect();
-    let widest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(7);
-    let truth = rows.iter().any(|row| row.truth.is_some());
-    let mut text =
-        format!("{:<widest$}  estimate  standard_error     low    high  outcomes", "name");
-    text.push_str(if truth { "   truth\n" } else { "\n" });
-    for row in &rows {
-        let Estimate { name, estimate, standard_error, low, high, outcomes, .. } = row;
-        let _ = write!(
-            text,
-            "{name:<widest$}    {estimate:+.3}  {standard_error:>14.3}  {low:+.3}  {high:+.3}  {outcomes:>8}"
-        );
-        let _ = row.truth.map_or(Ok(()), |truth| write!(text, "  {truth:+.3}"));
-        text.push('\n');
-    }
-    let (ends, lines) = picture::blocks(&rows);
-    if !rows.is_empty() {
-        let _ = writeln!(text, "\n{:<widest$}  {ends}", "");
-    }
-    for (row, line) in rows.iter().zip(lines) {
-        let _ = writeln!(text, "{:<widest$}  {line}", row.name);
-    }
-    if rows.is_empty() {
-        text.push_str("no feature has an estimate\n");
-    }
-    if let Some(warning) = effects.warning() {
-        let _ = writeln!(text, "\n{warning}");
-    }
-    if let Some(Adjusted { method, rows }) = &effects.adjusted {
-        let _ = writeln!(text, "\n95 % intervals {method}:\n{:<widest$}     low    high", "name");
-        for AdjustedRow { name, low, high, says } in rows {
-            let _ = writeln!(text, "{name:<widest$}  {low:+.3}  {high:+.3}  {says}");
-        }
-    }
-    let [zero, one] = trial.map_or(["arm 0", "arm 1"], |trial| {
-        let [zero, one] = &trial.arms;
-        [zero, one]
-    });
-    if effects.overall.is_some() {
-        let _ = writeln!(text, "\noverall: {OVERALL}.");
-    }
-    let Effects { trial: id, enrolled, why, .. } = effects;
-    let [below, above] = effects.favoured([zero, one]);
-    let _ = writeln!(
-        text,
-        "\nlow and high: 95 % confidence interval. Above zero favours {above}, below zero {below}.\n\
-         Patients enrolled: {enrolled}. Outcomes counted: {} (noisy). They differ because\n{why}.\nTrial {id}.",
-        effects.outcomes()
-    );
-    text
-}
-
-fn csv(effects: &Effects) -> String {
-    let mut header =
-        "trial,level,feature,name,estimate,standard_error,low,high,outcomes,worthless".to_owned();
-    if effects.adjusted.is_some() {
-        header += ",adjusted_low,adjusted_high,adjusted";
-    }
-    effects.all().fold(header + "\n", |mut text, row| {
-        let Estimate { estimate, standard_error, low, high, outcomes, .. } = row;
-        let feature = row.feature.map_or(String::new(), |feature| feature.to_string());
-        let (trial, name, worthless) = (effects.trial, text::csv(&row.name), row.is_worthless());
-        let _ = write!(
-            text,
-            "{trial},{LEVEL},{feature},{name},{estimate:.6},{standard_error:.6},{low:.6},{high:.6},{outcomes},{worthless}"
-        );
-        if let Some(adjusted) = &effects.adjusted {
-            let _ = match adjusted.rows.iter().find(|other| other.name == row.name) {
-                Some(AdjustedRow { low, high, says, .. }) => {
-                    write!(text, ",{low:.6},{high:.6},{says}")
-                }
-                None => write!(text, ",,,"),
-            };
-        }
-        text.push('\n');
-        text
-    })
-}
-
-fn json(effects: &Effects, title: &str, report: &Report, verified: Option<bool>) -> String {
-    let row = |row: &Estimate| {
-        serde_json::json!({
-            "feature": row.feature, "name": row.name, "estimate": row.estimate,
-            "standard_error": row.standard_error, "low": row.low, "high": row.high, "outcomes": row.outcomes,
-            "worthless": row.is_worthless(),
-        })
-    };
-    let line = serde_json::json!({
-        "trial": effects.trial.to_string(), "title": title, "level": LEVEL, "enrolled": effects.enrolled,
-        "file": effects.file, "plan": effects.plan.map(|plan| plan.to_string()), "resolved": report.resolved,
-        "outcomes": effects.outcomes(), "why_they_differ": effects.why,
-        "rows": effects.rows.iter().map(row).collect::<Vec<_>>(), "factors": effects.levels.iter().map(row).collect::<Vec<_>>(),
-        "overall": effects.overall.as_ref().map(row),
-        "adjusted": effects.adjusted.as_ref().map(|adjusted| serde_json::json!({
-            "method": adjusted.method,
-            "rows": adjusted.rows.iter().map(|row| serde_json::json!({
-                "name": row.name, "low": row.low, "high": row.high, "says": row.says,
-            })).collect::<Vec<_>>(),
-        })),
-        "mac": Hex(&report.mac).to_string(), "verified": verified,
-    });
-    format!("{line}\n")
 }

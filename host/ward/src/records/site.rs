@@ -4,7 +4,9 @@ use crate::line::client::Report;
 use crate::records::keys::KeyFile;
 use crate::records::report::middle;
 use equipoise::plan::Plan;
-use equipoise::wire::{FileDigest, Hex, Micro, Row, TrialId};
+use equipoise::wire::{
+    Ending, FileDigest, Hex, LastLook, Micro, Row, RowArm, RowBasis, Stage, TrialId,
+};
 use equipoise_study::pool::{Combined, SiteEstimate, combine};
 
 /// A row of the file.
@@ -17,6 +19,14 @@ struct RawRow {
     low: f64,
     high: f64,
     outcomes: u32,
+    spent: Option<f64>,
+    half: Option<f64>,
+    looks: Option<u32>,
+    windows: Option<u8>,
+    n0: Option<u32>,
+    mean0: Option<f64>,
+    n1: Option<u32>,
+    mean1: Option<f64>,
 }
 
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -25,8 +35,13 @@ struct Raw {
     title: String,
     file: String,
     plan: Option<String>,
+    stage: String,
+    look: Option<u8>,
+    of: Option<u8>,
+    at: Option<u32>,
     enrolled: u32,
     resolved: u32,
+    counted: u32,
     rows: Vec<RawRow>,
     overall: Option<RawRow>,
     mac: String,
@@ -38,6 +53,25 @@ pub struct Site {
     /// Its name: that of the file.
     pub name: String,
     raw: Raw,
+}
+
+fn micro(value: f64) -> Micro {
+    Micro((value * 1e6).round() as i32)
+}
+
+impl RawRow {
+    fn basis(&self) -> Option<RowBasis> {
+        let arm = |outcomes: Option<u32>, mean: Option<f64>| {
+            Some(RowArm { outcomes: outcomes?, mean: micro(mean?) })
+        };
+        Some(RowBasis {
+            spent: micro(self.spent?),
+            half: micro(self.half?),
+            looks: self.looks?,
+            windows: self.windows?,
+            arms: [arm(self.n0, self.mean0)?, arm(self.n1, self.mean1)?],
+        })
+    }
 }
 
 /// Result of the check of the MACs.
@@ -70,7 +104,6 @@ impl Site {
 
     /// The report as the device sent it, and the plan and digest its MAC covers.
     fn report(&self) -> Option<(Report, Plan, FileDigest)> {
-        let micro = |value: f64| Micro((value * 1e6).round() as i32);
         let row = |row: &RawRow| {
             Some(Row {
                 feature: row.feature?,
@@ -79,13 +112,23 @@ impl Site {
                 high: micro(row.high),
                 outcomes: row.outcomes,
                 error: micro(row.standard_error),
+                basis: row.basis(),
             })
+        };
+        let rows: Vec<Row> = self.raw.rows.iter().map(row).collect::<Option<_>>()?;
+        let Raw { look, of, at, .. } = self.raw;
+        let end = Ending {
+            rows: u8::try_from(rows.len()).ok()?,
+            stage: Stage::named(self.raw.stage.as_bytes())?,
+            look: look.zip(of).map(|(number, of)| LastLook { number, of, at }),
+            assigned: self.raw.enrolled,
+            resolved: self.raw.resolved,
+            counted: self.raw.counted,
         };
         let report = Report {
             trial: TrialId(bytes(&self.raw.trial)?),
-            rows: self.raw.rows.iter().map(row).collect::<Option<_>>()?,
-            assigned: self.raw.enrolled,
-            resolved: self.raw.resolved,
+            rows,
+            end,
             mac: bytes(&self.raw.mac)?,
         };
         let plan = Plan::parse(self.raw.plan.as_deref()?).ok()?;

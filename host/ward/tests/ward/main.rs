@@ -5,6 +5,5 @@ mod custodian;
 mod golden;
 mod large_trial;
 mod log;
-mod mortality;
 mod newer;
 mod terminal;

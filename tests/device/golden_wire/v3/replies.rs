@@ -6,8 +6,8 @@ use super::{NAME, TRIAL};
 use equipoise::plan::{Better, DesignName, Results};
 use equipoise::terms::Phase;
 use equipoise::wire::{
-    Claim, FileDigest, FlashTrouble, Hello, ImageHash, NextLook, Restart, Row, State, Status,
-    Stored, TrialName,
+    Claim, Ending, FileDigest, FlashTrouble, Hello, ImageHash, LastLook, NextLook, Restart, Row,
+    RowArm, RowBasis, Stage, State, Status, Stored, TrialName,
 };
 
 /// A `HELLO` without fields.
@@ -178,6 +178,7 @@ pub fn replies() -> Vec<(Reply<'static>, &'static str)> {
                 low: Micro(-1_000_000),
                 high: Micro(1),
                 outcomes: 0,
+                basis: None,
             }),
             "ROW 0 -0.123456 0.250000 -1.000000 0.000001 0*6721\n",
         ),
@@ -189,18 +190,57 @@ pub fn replies() -> Vec<(Reply<'static>, &'static str)> {
                 low: Micro(i32::MIN),
                 high: Micro(i32::MAX),
                 outcomes: u32::MAX,
+                basis: Some(RowBasis {
+                    spent: Micro(i32::MAX),
+                    half: Micro(i32::MAX),
+                    looks: u32::MAX,
+                    windows: u8::MAX,
+                    arms: [RowArm { outcomes: u32::MAX, mean: Micro(i32::MIN) }; 2],
+                }),
             }),
-            "ROW 63 -2147.483648 2147.483647 -2147.483648 2147.483647 4294967295*F905\n",
+            "ROW 63 -2147.483648 2147.483647 -2147.483648 2147.483647 4294967295 spent=2147.483647 half=2147.483647 looks=4294967295 windows=255 n0=4294967295 mean0=-2147.483648 n1=4294967295 mean1=-2147.483648*82A6\n",
+        ),
+        (
+            Reply::Row(Row {
+                feature: 63,
+                estimate: Micro(500_000),
+                error: Micro(127_551),
+                low: Micro(250_000),
+                high: Micro(750_000),
+                outcomes: 812,
+                basis: Some(super::basis()),
+            }),
+            "ROW 63 0.500000 0.127551 0.250000 0.750000 812 spent=0.750000 half=0.500000 looks=31 windows=6 n0=402 mean0=0.312500 n1=410 mean1=0.812500*1AD8\n",
         ),
         (
             Reply::End {
-                rows: 64,
-                assigned: 20_000,
-                resolved: 19_997,
+                end: Ending {
+                    rows: 64,
+                    stage: Stage::Final,
+                    look: Some(LastLook { number: u8::MAX, of: u8::MAX, at: Some(u32::MAX) }),
+                    assigned: u32::MAX,
+                    resolved: u32::MAX,
+                    counted: u32::MAX,
+                },
                 trial: TRIAL,
                 mac: counting(),
             },
-            "END 64 assigned=20000 resolved=19997 trial=0123456789abcdef mac=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f*830B\n",
+            "END 64 stage=final look=255 of=255 at=4294967295 assigned=4294967295 resolved=4294967295 counted=4294967295 trial=0123456789abcdef mac=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f*40C6\n",
+        ),
+        (
+            Reply::End {
+                end: Ending {
+                    rows: 0,
+                    stage: Stage::Interim,
+                    look: None,
+                    assigned: 20_000,
+                    resolved: 19_997,
+                    counted: 0,
+                },
+                trial: TRIAL,
+                mac: counting(),
+            },
+            "END 0 stage=interim assigned=20000 resolved=19997 counted=0 trial=0123456789abcdef mac=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f*C8A0\n",
         ),
         (Reply::Proof([0xA5; 16]), "PROOF a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5*B3B7\n"),
         (Reply::Nonce([0xA5; 16]), "NONCE a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5*5E3B\n"),

@@ -116,20 +116,28 @@ fn report_says_what_it_rests_on() {
     let csv = ward.good(&["report", "--format", "csv"]);
     assert_eq!(
         csv.lines().next(),
-        Some("trial,level,feature,name,estimate,standard_error,low,high,outcomes,worthless")
+        Some(
+            "trial,level,stage,look,of,date,feature,name,estimate,standard_error,low,high,outcomes,\
+             n0,mean0,n1,mean1,spent,half,looks,windows,risk_ratio,risk_ratio_low,risk_ratio_high,\
+             odds_ratio,odds_ratio_low,odds_ratio_high,worthless"
+        )
     );
     assert!(
-        csv.contains(&format!("{trial},0.95,2,\"'=65 or over, home\",")),
+        csv.starts_with("trial,")
+            && csv.contains(&format!("\n{trial},0.95,final,"))
+            && csv.contains(" UTC,2,\"'=65 or over, home\","),
         "a formula is text: {csv}"
     );
     let table = ward.good(&["report"]);
-    let header = table.lines().nth(2).unwrap();
+    assert!(table.lines().nth(1).unwrap().contains(", FINAL, 20"), "{table}");
+    let header = table.lines().nth(3).unwrap();
     assert_eq!(header.split_whitespace().collect::<Vec<_>>(), columns, "{table}");
     for text in [
         "95 % confidence interval",
         "Patients enrolled: 40",
         "(noisy)",
-        "differ because",
+        "Counted and resolved differ: ",
+        "risk_ratio",
         "overall",
         trial,
     ] {

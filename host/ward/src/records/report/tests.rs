@@ -1,16 +1,27 @@
 //! Tests of the report: the overall effect, and estimates that say nothing.
 
 use super::*;
+use crate::records::report::write::csv;
+use equipoise::wire::{Ending, LastLook, Micro, RowArm, RowBasis, Stage};
+
+/// The progress of a trial that ran to its end.
+fn progress(resolved: u32, counted: u32) -> Progress {
+    let look = Some(LastLook { number: 5, of: 5, at: None });
+    let stage = Stage::Final;
+    let end = Ending { rows: 1, stage, look, assigned: resolved, resolved, counted };
+    Progress { end, date: String::new(), waiting: 0 }
+}
 
 /// A report of these rows.
 pub fn effects(rows: Vec<Estimate>) -> Effects {
     Effects {
         trial: TrialId([7; 8]),
         enrolled: 9,
+        progress: progress(9, 9),
         rows,
         levels: Vec::new(),
         overall: None,
-        why: "",
+        why: String::new(),
         file: String::new(),
         plan: None,
         better: Better::High,
@@ -22,7 +33,8 @@ pub fn effects(rows: Vec<Estimate>) -> Effects {
 fn row(estimate: f64, standard_error: f64, outcomes: u32) -> Estimate {
     let (low, high) = (estimate - Z95 * standard_error, estimate + Z95 * standard_error);
     let (feature, name) = (Some(0), String::new());
-    Estimate { feature, name, estimate, standard_error, low, high, outcomes, truth: None }
+    let (basis, ratios, truth) = (None, None, None);
+    Estimate { feature, name, estimate, standard_error, low, high, outcomes, basis, ratios, truth }
 }
 
 /// The weighted mean and its variance, computed by hand.
@@ -81,4 +93,37 @@ fn the_middle_of_a_cut_interval() {
 fn no_outcomes_no_overall_effect() {
     assert_eq!(weighted("overall", &[&row(0.2, 0.1, 0)]), None);
     assert_eq!(weighted("overall", &[]), None);
+}
+
+/// The reasons come from the counts: none is given that they do not show.
+#[test]
+fn counts_say_why_they_differ() {
+    let plan = Plan::parse("features=2 patients=400 epsilon=1 better=high").unwrap();
+    let basis = |windows| RowBasis {
+        spent: Micro(1_000_000),
+        half: Micro(500_000),
+        looks: 1,
+        windows,
+        arms: [RowArm { outcomes: 100, mean: Micro(500_000) }; 2],
+    };
+    let read = |rows: usize| vec![Estimate { basis: Some(basis(2)), ..row(0.1, 0.1, 199) }; rows];
+    let ended = progress(400, 395).reasons(&read(2), Some(&plan));
+    // 8 cells in 2 windows each, v = 7.84 at epsilon 1: sqrt(4 * 4 * 7.84) = 11.2.
+    assert_eq!(
+        ended,
+        "the count carries noise with a standard deviation of 11 that protects each patient"
+    );
+    let lost = progress(400, 300).reasons(&read(2), Some(&plan));
+    assert!(lost.starts_with("about 100 have no outcome here: they were lost,"), "{lost}");
+    let mut early = progress(250, 201);
+    early.end.stage = Stage::Interim;
+    early.end.look = Some(LastLook { number: 1, of: 3, at: Some(200) });
+    assert_eq!(early.headline(), "look 1 of 3, INTERIM");
+    let early = early.reasons(&read(1), Some(&plan));
+    assert!(
+        early.starts_with("50 were resolved after this look and are not read yet; 1 "),
+        "{early}"
+    );
+    assert!(!early.contains("lost"), "{early}");
+    assert_eq!(progress(9, 9).headline(), "look 5 of 5, FINAL");
 }
