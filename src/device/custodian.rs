@@ -9,6 +9,10 @@
 //! refuses a plan that would carry the sum beyond [`LIFETIME_BUDGET`]. It is charged when a plan is
 //! accepted and survives `ERASE`. For `dp-conse` it counts the epsilon of the plan, which is what
 //! the paper claims and not what an audit finds.
+//!
+//! **Blinded files.** The same trial file and key give the same kit numbers, and kits given twice
+//! show which are of one arm. So the device remembers its last 8 blinded trial files, also over
+//! `ERASE`, and refuses a plan with one of them.
 
 use super::Answer;
 use super::auth::{CustodianKey, Evidence};
@@ -24,7 +28,13 @@ use crate::wire::{Claim, FileDigest, Lock, MAC_BYTES, Micro, Refusal, Reply, Tri
 /// Most that a device may spend in its life: epsilon 100, in millionths.
 pub const LIFETIME_BUDGET: u32 = 100_000_000;
 /// Bytes of the stored form.
-pub(super) const CUSTODY_BYTES: usize = 1 + MAC_BYTES + 4 + 1;
+pub(super) const CUSTODY_BYTES: usize = 1 + MAC_BYTES + 4 + USED_FILES * MARK_BYTES + 1;
+/// Blinded trial files that a device remembers.
+const USED_FILES: usize = 8;
+/// Bytes that are kept of a digest. Another file looks like a used one once in two million times, and
+/// is then refused; a used one is always recognized. (Whole digests would take 40 bytes more RAM
+/// than the micro:bit v1 has.)
+const MARK_BYTES: usize = 3;
 
 const MILLION: u64 = 1_000_000;
 
@@ -34,11 +44,13 @@ pub(super) struct Custody {
     key: Option<CustodianKey>,
     /// Epsilon spent, in millionths; at most [`LIFETIME_BUDGET`].
     spent: u32,
+    /// The beginnings of the digests of the last blinded trials' files, the latest first.
+    used: [[u8; MARK_BYTES]; USED_FILES],
 }
 
 impl Custody {
     /// A device fresh from the factory.
-    pub const NEW: Self = Self { key: None, spent: 0 };
+    pub const NEW: Self = Self { key: None, spent: 0, used: [[0xFF; MARK_BYTES]; USED_FILES] };
 
     /// The key, if set.
     ///
@@ -54,6 +66,19 @@ impl Custody {
         Micro(LIFETIME_BUDGET.saturating_sub(self.spent) as i32)
     }
 
+    /// Whether a blinded trial of this file is remembered.
+    fn has_used(&self, file: FileDigest) -> bool {
+        self.used.contains(&mark(file))
+    }
+
+    /// Remembers the file of a blinded trial, in the place of the oldest.
+    fn remember(&mut self, file: FileDigest) {
+        self.used.rotate_right(1);
+        if let Some(latest) = self.used.first_mut() {
+            *latest = mark(file);
+        }
+    }
+
     /// The budget spent after a plan of this epsilon; `budget` if that is more than the lifetime
     /// budget.
     fn charged(&self, epsilon: Ratio) -> Result<u32, Refusal<'static>> {
@@ -64,8 +89,8 @@ impl Custody {
         }
     }
 
-    /// The stored form: 1 and the key or 33 zeros, the budget spent, little-endian, and a 0 to make
-    /// it even.
+    /// The stored form: 1 and the key or 33 zeros, the budget spent, little-endian, the marks of used
+    /// files, and a 0 to make it even.
     #[must_use]
     pub fn encode(&self) -> [u8; CUSTODY_BYTES] {
         let mut bytes = [0; CUSTODY_BYTES];
@@ -73,6 +98,7 @@ impl Custody {
         out.put(&[u8::from(self.key.is_some())]);
         out.put(self.key.as_ref().map_or(&[0; MAC_BYTES], CustodianKey::bytes));
         out.put(&self.spent.to_le_bytes());
+        self.used.iter().for_each(|mark| out.put(mark));
         bytes
     }
 
@@ -83,9 +109,19 @@ impl Custody {
         let [set] = bytes.take()?;
         let key = CustodianKey::new(bytes.take()?);
         let spent = u32::from_le_bytes(bytes.take()?);
+        let mut used = Self::NEW.used;
+        for mark in &mut used {
+            *mark = bytes.take()?;
+        }
         let good = set <= 1 && spent <= LIFETIME_BUDGET;
-        good.then_some(Self { key: (set == 1).then_some(key), spent })
+        good.then_some(Self { key: (set == 1).then_some(key), spent, used })
     }
+}
+
+/// The beginning of a digest.
+const fn mark(file: FileDigest) -> [u8; MARK_BYTES] {
+    let [a, b, c, ..] = file.0;
+    [a, b, c]
 }
 
 impl<F, E, G, const M: usize, const U: usize> Ready<'_, F, E, G, M, U>
@@ -120,6 +156,9 @@ where
         if plan.design() == DesignName::Conse {
             return Err(Refusal::NotPrivate);
         }
+        if plan.is_blinded() && self.state.custody().has_used(file) {
+            return Err(Refusal::Locked(Lock::UsedFile));
+        }
         let spent = self.state.custody().charged(plan.epsilon())?;
         let id = TrialId(self.chance.bytes());
         self.make_room()?;
@@ -131,6 +170,9 @@ where
             return Err(Refusal::Flash { pages, needed });
         }
         self.state.custody_mut().spent = spent;
+        if plan.is_blinded() {
+            self.state.custody_mut().remember(file);
+        }
         self.commit()?;
         Ok(Reply::Planned { trial: id, claim })
     }

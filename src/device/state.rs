@@ -2,8 +2,8 @@
 //! name, and the trial.
 //!
 //! ```text
-//! key 0            custody                 38 bytes
-//! key 1            version, id, file, plan 55 bytes, patients assigned at each look 78 bytes;
+//! key 0            custody                 62 bytes
+//! key 1            version, id, file, plan 57 bytes, patients assigned at each look 78 bytes;
 //!                  absent on a blank device
 //! key 2            the trial's progress
 //! then M times     tally                   wiped when superseded: two in a row reveal an outcome

@@ -105,6 +105,8 @@ pub enum Lock {
     WrongProofs,
     /// The device holds a trial: `PLAN` needs a blank one.
     Trial,
+    /// The device ran a blinded trial of this trial file: it would give the same kits again.
+    UsedFile,
 }
 
 /// A refusal with its detail. A device puts nothing into one but the request itself, public counts
@@ -283,6 +285,9 @@ impl Refusal<'_> {
             Self::Closed | Self::Blank => Ok(()),
             Self::Locked(Lock::WrongProofs) => f.write_str(" wrong proofs until=power-up"),
             Self::Locked(Lock::Trial) => f.write_str(" trial until=ERASE"),
+            Self::Locked(Lock::UsedFile) => {
+                f.write_str(" file ran blinded here before, raise its use")
+            }
             Self::Auth(missing) => write!(f, " {missing}"),
             Self::Budget { epsilon, left } => write!(f, " epsilon={epsilon} left={left}"),
             Self::Storage => f.write_str(" until=power-up"),

@@ -280,3 +280,30 @@ fn flash_work_does_not_depend_on_arms() {
         assert!(work == first, "seed {seed}");
     }
 }
+
+/// A device refuses the file of each of its last 8 blinded trials, also after `ERASE` and power loss, and
+/// takes that of the ninth again. Trials that are not blinded may use a file as often as they like.
+#[test]
+fn a_blinded_file_is_used_once() {
+    let plan = |number: u32, kits: &str| {
+        format!(
+            "PLAN features=1 patients=2 better=high epsilon=1{kits} file=0000{number:02x}0000000000"
+        )
+    };
+    let mut desk = Desk::blank(1);
+    assert_eq!(desk.ask(&Request::Key(KEY).to_string()), "OK");
+    let refused = "ERR locked file ran blinded here before, raise its use";
+    for number in 1..=9 {
+        assert!(desk.order(&plan(number, " kits=4")).starts_with("OK trial="), "{number}");
+        assert!(desk.order(&plan(number, " kits=4")).starts_with("OK trial="), "a repeat");
+        assert_eq!(desk.order("ERASE"), "OK");
+        desk = desk.power_up(number.into());
+        assert_eq!(desk.order(&plan(number, " kits=4")), refused, "{number}");
+    }
+    for number in 2..=9 {
+        assert_eq!(desk.order(&plan(number, " kits=4")), refused, "{number}");
+    }
+    assert!(desk.order(&plan(2, "")).starts_with("OK trial="), "not blinded");
+    assert_eq!(desk.order("ERASE"), "OK");
+    assert!(desk.order(&plan(1, " kits=4")).starts_with("OK trial="), "the ninth");
+}

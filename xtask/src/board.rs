@@ -58,7 +58,7 @@ impl BoardName {
     /// too.
     const fn limits(self) -> (u32, u32) {
         match self {
-            Self::V1 => (96 * 1024, 16 * 1024),
+            Self::V1 => (128 * 1024, 16 * 1024),
             Self::V2 => (256 * 1024, 128 * 1024),
             Self::Pico2 => (256 * 1024, 520 * 1024),
         }

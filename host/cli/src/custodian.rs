@@ -172,8 +172,8 @@ pub fn provision(args: &ProvisionArgs) -> Result<(), CliError> {
     let begun_before = place::trial_copy(file).is_ok_and(|copy| copy.exists());
     if trial.kits.is_some() && begun_before && !args.same_kits {
         return Err(CliError::usage(
-            "a blinded trial with this trial file was begun before, and would give the same kit numbers again: change \
-             the title, or if no kit was ever given say --same-kits; nothing was sent",
+            "a blinded trial with this trial file was begun before, and would give the same kit numbers again: raise \
+             use in [kits] and make a list for it, or if no kit was ever given say --same-kits; nothing was sent",
         ));
     }
     let begun = custodian::provision(&mut args.custodian.device.client(), &trial.plan, file, &key)?;

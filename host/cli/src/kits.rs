@@ -171,8 +171,9 @@ fn list(args: &ListArgs) -> Result<(), CliError> {
     for (file, bytes) in [(&list, &text), (&seal_file, &seal)] {
         write_private(file, bytes, *force).map_err(|error| CliError::file(file, &error))?;
     }
+    let place = trial.kits.as_ref().map_or(String::new(), |kits| format!(", for {}", kits.place()));
     say(&format!(
-        "{}: {count} kits, {} of each arm; its seal is in {}\n\
+        "{}: {count} kits, {} of each arm{place}; its seal is in {}\n\
          Anybody with this list can unblind every patient.\n",
         list.display(),
         count / 2,

@@ -1,7 +1,8 @@
 //! Whole trials over the emulated serial line, with the image that ships.
 
-use crate::qemu::bedside::{Bedside, Dice};
+use crate::qemu::bedside::{Bedside, Dice, KEY, hex};
 use crate::qemu::emulator::{Emulator, Firmware};
+use equipoise::testkit::order;
 
 /// A trial with outcomes that come late, in any order, or never; its arms.
 fn whole_trial(design: &str, patients: u32) -> Vec<u8> {
@@ -101,4 +102,32 @@ fn hello_names_the_image() {
     for firmware in [Firmware::Release, Firmware::Test] {
         Emulator::boot(firmware).expect_image(&firmware.path());
     }
+}
+
+/// The share of the second half that got the deadlier arm, arm 1, in a trial of 400 patients with death
+/// rates of 0.2 and 0.4 in which a death is this outcome.
+fn deadlier(better: &str, death: u32) -> f64 {
+    let mut board = Emulator::boot(Firmware::Release);
+    board.expect(&format!("KEY {}", hex(&KEY)), "OK");
+    let plan = format!("PLAN features=1 patients=400 epsilon=2 better={better}");
+    let planned = order(KEY, &plan, |line| board.request(line));
+    assert!(planned.starts_with("OK trial="), "{planned}");
+    let (mut dice, mut second_half) = (Dice(11), 0);
+    for k in 1..=400 {
+        let arm = board.assign(k, 0);
+        let dies = dice.roll(10) < if arm == 1 { 4 } else { 2 };
+        let y = if dies { death } else { 1 - death };
+        board.expect(&format!("OUTCOME {k} {y}"), &format!("OK {k}"));
+        second_half += u32::from(arm == 1 && k > 200);
+    }
+    f64::from(second_half) / 200.0
+}
+
+/// The deadlier arm gets the smaller part of the second half, whether a death is the larger outcome or
+/// the smaller one.
+#[test]
+fn the_deadlier_arm_gets_fewer_patients() {
+    let shares = [deadlier("low", 1), deadlier("high", 0)];
+    println!("shares of the second half with the deadlier arm: {shares:?}");
+    assert!(shares.iter().sum::<f64>() / 2.0 <= 0.35, "{shares:?}");
 }

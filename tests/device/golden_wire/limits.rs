@@ -2,7 +2,8 @@
 
 use super::v3::FILE;
 use super::*;
-use equipoise::wire::{Framer, Line, open};
+use equipoise::plan::Key;
+use equipoise::wire::{Field, Framer, Hello, Line, Status, open};
 
 /// Numbers are read and written over their whole range.
 #[test]
@@ -74,15 +75,82 @@ fn tags_have_eight_hex_digits() {
     assert!(end(" ") && !end(""));
 }
 
-/// The longest plan fits a line with its file and its proof.
+/// The longest value of a plan's key, in a blinded trial or another.
+fn longest(key: Key, blinded: bool) -> &'static str {
+    match key {
+        Key::Design => "dp-conse",
+        Key::Features => "64",
+        Key::Patients if blinded => "1048576",
+        Key::Patients => "10000000",
+        Key::Scale => "65535",
+        Key::Better => "high",
+        Key::Alpha | Key::Beta => "9999/10000",
+        Key::Epsilon => "199999/10000",
+        Key::Reports => "8",
+        // `custodian` is left out.
+        Key::Results => "close",
+        Key::Close => "auto",
+        Key::Kits if blinded => "1048576",
+        Key::Kits => "0",
+    }
+}
+
+/// The longest plan fits a line with its file and its proof, blinded or not.
 #[test]
 fn every_plan_fits_a_line() {
-    let plan = plan(
-        "design=dp-conse features=64 patients=1048576 scale=65535 better=high epsilon=199999/10000 alpha=9999/10000 \
-         beta=9999/10000 reports=8 results=close close=auto kits=1048576",
-    );
-    let line = Request::Plan { plan, file: FILE }.to_proved_line(&half()).unwrap();
-    assert!(line.as_bytes().len() <= LINE_LIMIT + 1, "{}", line.as_bytes().len());
+    for blinded in [false, true] {
+        let words = Key::ALL.map(|key| format!("{}={}", key.name(), longest(key, blinded)));
+        let plan = plan(&words.join(" "));
+        let line = Request::Plan { plan, file: FILE }.to_proved_line(&half()).unwrap();
+        println!("PLAN, blinded {blinded}: {} characters", line.as_bytes().len() - 1);
+        assert!(line.as_bytes().len() <= LINE_LIMIT + 1);
+    }
+}
+
+/// The longest value of a field of `HELLO` or `STATUS`.
+fn longest_field(key: &str, blinded: bool) -> &'static str {
+    match key {
+        "stored" => "journal-255",
+        "key" => "none",
+        "left" => "100.000000",
+        "trial" | "file" | "image" => "0123456789abcdef",
+        "restart" => "watchdog",
+        "flash" => "damaged",
+        "design" => "dp-conse",
+        "n" | "assigned" | "resolved" | "next-look" if blinded => "1048576",
+        "n" | "assigned" | "resolved" | "next-look" => "10000000",
+        "better" => "high",
+        "results" => "custodian",
+        "capacity" => "65535",
+        "phase" => "explore",
+        "looks" => "255",
+        "kits" | "replaced" => "1048576",
+        other => panic!("the longest value of {other} is not known here"),
+    }
+}
+
+/// The longest `HELLO` and `STATUS`, with every field at its longest, fit a line and are read.
+#[test]
+fn every_field_fits_a_line() {
+    let line = |start: &str, fields: &[Field], without: &[&str], blinded: bool| {
+        let fields = fields.iter().filter(|field| !without.contains(&field.key));
+        let words =
+            fields.map(|field| format!("{}={}", field.key, longest_field(field.key, blinded)));
+        let body = [start.to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ");
+        let line = format!("{body}*{:04X}", checksum(body.as_bytes()));
+        println!("{} characters: {line}", line.len());
+        assert!(line.len() <= LINE_LIMIT, "{line}");
+        assert!(Reply::parse(line.as_bytes()).is_ok(), "{line}");
+    };
+    line("STATUS", Status::FIELDS, &["kits", "replaced"], false);
+    line("STATUS", Status::FIELDS, &[], true);
+    for (state, without) in [
+        ("running", &["stored", "flash"][..]),
+        ("fault", &["stored", "key", "left", "trial", "file"]),
+        ("foreign", &["key", "left", "trial", "file", "flash"]),
+    ] {
+        line(&format!("HELLO equipoise 3 10.10.10-rc.10 {state}"), Hello::FIELDS, without, false);
+    }
 }
 
 /// A near miss of a number, a row of hex digits or a greeting is refused.

@@ -175,12 +175,16 @@ fn mistakes_with_kits_are_named() {
     }
     let logged = std::fs::read_to_string(ward.file("code-breaks.jsonl")).unwrap_or_default();
     assert!(logged.is_empty(), "{logged}");
-    // The same kits must not be given twice: another device, or a second beginning.
+    // The same kits must not be given twice: by another device, or after a second beginning.
     ward.good(&["erase", "--yes", "--key-file", "key"]);
     let again = ward.on_device(&["provision", "trial.toml", "--key-file", "key"]);
     assert!(again.code == 2 && again.err.contains("--same-kits"), "{again:?}");
-    ward.good(&["provision", "trial.toml", "--key-file", "key", "--same-kits"]);
-    ward.good(&["assign", "P-1", "0"]);
+    let forced = ward.on_device(&["provision", "trial.toml", "--key-file", "key", "--same-kits"]);
+    assert!(forced.code != 0 && forced.err.contains("raise its use"), "{forced:?}");
+    let text = std::fs::read_to_string(ward.file("trial.toml")).unwrap();
+    std::fs::write(ward.file("second.toml"), text.replace("use = 1", "use = 2")).unwrap();
+    ward.good(&["provision", "second.toml", "--key-file", "key"]);
+    ward.good(&["assign", "P-1", "0", "--trial", "second.toml", "--log", "second.jsonl"]);
     let open = Ward::new();
     let _other = open.device();
     open.provision(&[]);

@@ -1,8 +1,14 @@
 //! Label of a kit in a blinded trial: a prefix, the kit's number with leading zeros, and a check
 //! digit.
 //!
+//! `site` and `use` are part of the trial file's digest, and so of the key of the kit numbers: two
+//! devices, or one device that begins anew, never give the same kits. Were they the same, comparing
+//! the kits given would show which are of one arm.
+//!
 //! | key of `[kits]` | meaning | allowed | if absent |
 //! |---|---|---|---|
+//! | `site` | ward or hospital whose device the file is for | 1 to 40 characters | required |
+//! | `use` | how often the trial was begun at this site, counted from 1 | 1 to 1000 | required |
 //! | `prefix` | stands before the number | up to 8 letters and `-` | nothing |
 //! | `digits` | digits of the number, without the check digit | as many as the largest number needs, to 9 | as many as needed |
 //! | `check` | check digit, the last digit of the label | `"luhn"`, `"damm"` | none |
@@ -10,10 +16,12 @@
 use serde::Deserialize;
 
 use crate::records::code::CheckDigit;
-use crate::records::text::named;
+use crate::records::text::{self, named};
 
 const MAX_PREFIX: usize = 8;
 const MAX_DIGITS: usize = 9;
+const MAX_SITE: usize = 40;
+const MAX_USES: u32 = 1000;
 
 /// `[kits]` as written in a trial file.
 #[derive(Debug, Default, Deserialize)]
@@ -22,13 +30,22 @@ pub struct RawLabel {
     prefix: Option<String>,
     digits: Option<usize>,
     check: Option<CheckDigit>,
+    site: Option<String>,
+    #[serde(rename = "use")]
+    number: Option<u32>,
 }
 
 impl RawLabel {
     /// The labels of the demonstration.
     #[must_use]
     pub fn example() -> Self {
-        Self { prefix: Some("K-".to_owned()), digits: None, check: Some(CheckDigit::Damm) }
+        Self {
+            prefix: Some("K-".to_owned()),
+            digits: None,
+            check: Some(CheckDigit::Damm),
+            site: Some("demo".to_owned()),
+            number: Some(1),
+        }
     }
 }
 
@@ -40,6 +57,10 @@ pub struct KitLabel {
     check: Option<CheckDigit>,
     /// The largest kit number.
     largest: u32,
+    /// Ward or hospital.
+    site: String,
+    /// How often the trial was begun there.
+    number: u32,
 }
 
 impl KitLabel {
@@ -63,7 +84,24 @@ impl KitLabel {
                 "kits.digits = {digits}, allowed {needed}..={MAX_DIGITS}: the largest kit is number {largest}"
             ));
         }
-        Ok(Self { prefix, digits, check: raw.check, largest })
+        let site = raw.site.ok_or(
+            "there is no kits.site: add to [kits] the line site = \"..\", the ward or hospital whose device this file is \
+             for",
+        )?;
+        text::check("kits.site", &site, MAX_SITE)?;
+        let number = raw.number.ok_or(
+            "there is no kits.use: add to [kits] the line use = 1, and count it up for every trial that is begun anew",
+        )?;
+        if !(1..=MAX_USES).contains(&number) {
+            return Err(format!("kits.use = {number}, allowed 1..={MAX_USES}"));
+        }
+        Ok(Self { prefix, digits, check: raw.check, largest, site, number })
+    }
+
+    /// Site and use, as lists and messages name them.
+    #[must_use]
+    pub fn place(&self) -> String {
+        format!("site {}, use {}", self.site, self.number)
     }
 
     fn digits(&self, kit: u32) -> String {
@@ -117,12 +155,14 @@ impl KitLabel {
     /// The lines that the trial file's digest covers.
     #[must_use]
     pub fn canonical(&self) -> String {
-        let Self { prefix, digits, check, largest } = self;
+        let Self { prefix, digits, check, largest, site, number } = self;
         let check = check.map_or("none", CheckDigit::name);
         format!(
-            "kits {}\nkit-prefix {}:{prefix}\nkit-digits {digits}\nkit-check {check}\n",
+            "kits {}\nkit-prefix {}:{prefix}\nkit-digits {digits}\nkit-check {check}\nkit-site {}:{site}\n\
+             kit-use {number}\n",
             largest / 2,
-            prefix.len()
+            prefix.len(),
+            site.len()
         )
     }
 }
@@ -132,7 +172,8 @@ mod tests {
     use super::*;
 
     fn label(prefix: &str, digits: Option<usize>, check: Option<CheckDigit>) -> KitLabel {
-        KitLabel::new(RawLabel { prefix: Some(prefix.to_owned()), digits, check }, 600).unwrap()
+        let prefix = Some(prefix.to_owned());
+        KitLabel::new(RawLabel { prefix, digits, check, ..RawLabel::example() }, 600).unwrap()
     }
 
     /// Every label reads back, and no label with one wrong digit does.
@@ -169,11 +210,22 @@ mod tests {
         let raw = |prefix: &str, digits| RawLabel {
             prefix: Some(prefix.to_owned()),
             digits: Some(digits),
-            check: None,
+            ..RawLabel::example()
         };
         for (raw, message) in [
             (raw("K1", 4), "kits.prefix = \"K1\", allowed up to 8 letters and -"),
             (raw("K", 3), "kits.digits = 3, allowed 4..=9: the largest kit is number 1200"),
+            (
+                RawLabel { site: None, ..RawLabel::example() },
+                "there is no kits.site: add to [kits] the line site = \"..\", the ward or hospital whose device this \
+                 file is for",
+            ),
+            (
+                RawLabel { number: None, ..RawLabel::example() },
+                "there is no kits.use: add to [kits] the line use = 1, and count it up for every trial that is begun \
+                 anew",
+            ),
+            (RawLabel { number: Some(0), ..RawLabel::example() }, "kits.use = 0, allowed 1..=1000"),
         ] {
             assert_eq!(KitLabel::new(raw, 600).unwrap_err(), message);
         }

@@ -5,5 +5,6 @@ mod custodian;
 mod golden;
 mod large_trial;
 mod log;
+mod mortality;
 mod newer;
 mod terminal;

@@ -113,6 +113,10 @@ fn refusals_are_these_bytes() {
             "ERR locked re=AUTH wrong proofs until=power-up*90F5\n",
         ),
         (Refusal::Locked(Lock::Trial), "ERR locked re=PLAN trial until=ERASE*CDBA\n"),
+        (
+            Refusal::Locked(Lock::UsedFile),
+            "ERR locked re=PLAN file ran blinded here before, raise its use*1791\n",
+        ),
         (Refusal::Auth("send AUTH first"), "ERR auth re=CLOSE send AUTH first*CBE2\n"),
         (
             Refusal::Budget { epsilon: Ratio::new(1, 3).unwrap(), left: Micro(250_000) },

@@ -24,7 +24,7 @@ pub const BLINDED: [(&str, &str); 4] = [
     ("title = ", "blinded = true\ntitle = "),
     ("\"Usual care\", \"Early walking\"", "\"Placebo\", \"Verumin\""),
     ("patients = 4000", "patients = 40\nkits = 50"),
-    ("[outcome]", "[kits]\nprefix = \"K-\"\ncheck = \"damm\"\n\n[outcome]"),
+    ("[outcome]", "[kits]\nsite = \"A\"\nuse = 1\nprefix = \"K-\"\ncheck = \"damm\"\n\n[outcome]"),
 ];
 
 /// A running virtual device; killed at the end, as by a power cut.

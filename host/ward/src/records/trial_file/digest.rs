@@ -20,6 +20,8 @@
 //! kit-prefix <bytes>:<text>\n
 //! kit-digits <number>\n
 //! kit-check none|luhn|damm\n
+//! kit-site <bytes>:<text>\n
+//! kit-use <number>\n
 //! eligibility yes|no criterion|consent <bytes>:<text>\n   once a question, in order
 //! sign enrol|outcome|unblind\n                            once an act, in the file's order
 //! ```
@@ -150,13 +152,21 @@ mod tests {
         }
         let blind = |kits: &str| {
             let text = format!("blinded = true\n{EXAMPLE}\n[kits]\n{kits}");
+            let text = if kits.contains("use") { text } else { text + "\nsite = \"A\"\nuse = 1" };
             TrialFile::parse("t", &text.replacen("scale = 1 ", "kits = 4400\nscale = 1 ", 1))
                 .unwrap()
         };
         let blinded = blind("prefix = \"K-\"\ncheck = \"damm\"");
-        let tail = "kits 4400\nkit-prefix 2:K-\nkit-digits 4\nkit-check damm\n";
+        let tail =
+            "kits 4400\nkit-prefix 2:K-\nkit-digits 4\nkit-check damm\nkit-site 1:A\nkit-use 1\n";
         assert_eq!(blinded.canonical(), example.canonical() + tail);
-        for kits in ["prefix = \"K\"\ncheck = \"damm\"", "prefix = \"K-\"", "digits = 5"] {
+        for kits in [
+            "prefix = \"K\"\ncheck = \"damm\"",
+            "prefix = \"K-\"",
+            "digits = 5",
+            "prefix = \"K-\"\ncheck = \"damm\"\nsite = \"A\"\nuse = 2",
+            "prefix = \"K-\"\ncheck = \"damm\"\nsite = \"B\"\nuse = 1",
+        ] {
             assert_ne!(blind(kits).digest(), blinded.digest(), "{kits}");
         }
         for (from, to) in [

@@ -237,7 +237,7 @@ fn a_blinded_screen_shows_kits() {
         .replacen("title = \"Early walking", "blinded = true\ntitle = \"Pain", 1)
         .replacen("\"Usual care\", \"Early walking\"", "\"Placebo\", \"Verumin\"", 1)
         .replacen("patients = 4000", "patients = 4000\nkits = 4400", 1)
-        + "\n[kits]\nprefix = \"K-\"\ncheck = \"damm\"\n";
+        + "\n[kits]\nsite = \"A\"\nuse = 1\nprefix = \"K-\"\ncheck = \"damm\"\n";
     let mut model = Model::new(TrialFile::parse("t", &text).unwrap(), now(), false);
     let with = |kits: &[u32]| {
         let given = Treatment::Kits { kits: kits.to_vec(), replaced: kits.len() as u8 - 1 };
