@@ -35,6 +35,8 @@ const USED_FILES: usize = 8;
 /// is then refused; a used one is always recognized. (Whole digests would take 40 bytes more RAM
 /// than the micro:bit v1 has.)
 const MARK_BYTES: usize = 3;
+/// The mark of no file: zeros, like memory that is not used yet.
+const NO_MARK: [u8; MARK_BYTES] = [0; MARK_BYTES];
 
 const MILLION: u64 = 1_000_000;
 
@@ -50,7 +52,7 @@ pub(super) struct Custody {
 
 impl Custody {
     /// A device fresh from the factory.
-    pub const NEW: Self = Self { key: None, spent: 0, used: [[0xFF; MARK_BYTES]; USED_FILES] };
+    pub const NEW: Self = Self { key: None, spent: 0, used: [NO_MARK; USED_FILES] };
 
     /// The key, if set.
     ///
@@ -118,10 +120,11 @@ impl Custody {
     }
 }
 
-/// The beginning of a digest.
-const fn mark(file: FileDigest) -> [u8; MARK_BYTES] {
+/// The beginning of a digest; never that of no file.
+fn mark(file: FileDigest) -> [u8; MARK_BYTES] {
     let [a, b, c, ..] = file.0;
-    [a, b, c]
+    let mark = [a, b, c];
+    if mark == NO_MARK { [u8::MAX; MARK_BYTES] } else { mark }
 }
 
 impl<F, E, G, const M: usize, const U: usize> Ready<'_, F, E, G, M, U>
