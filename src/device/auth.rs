@@ -149,7 +149,9 @@ impl CustodianKey {
         proof
     }
 
-    /// Whether this is that proof. Compared in constant time.
+    /// Whether this is that proof. Compared in constant time. (Not inlined, like all that makes a MAC:
+    /// the stack of the v1 has room for one at a time.)
+    #[inline(never)]
     fn proves(
         &self,
         nonce: &[u8; NONCE_BYTES],
@@ -166,6 +168,7 @@ impl CustodianKey {
 
     /// The key of a role, from the custodian's: its holder has no other right.
     #[must_use]
+    #[inline(never)]
     pub fn role(&self, role: Role) -> Self {
         Self(self.over([role.label(), &[], &[]]).into_bytes().into())
     }
@@ -254,14 +257,16 @@ impl Session {
         Ok(())
     }
 
-    /// The nonces, if there are any.
-    pub(super) const fn nonces(&self) -> Nonces {
-        self.nonces
+    /// The nonces, if there are any; they are void from now on.
+    pub(super) const fn take_nonces(&mut self) -> Nonces {
+        let nonces = self.nonces;
+        self.void_nonce();
+        nonces
     }
 
     /// Voids the nonces, if there are any.
     pub(super) const fn void_nonce(&mut self) {
-        self.nonces = Nonces::NONE;
+        (self.nonces.last, self.nonces.before) = (None, None);
     }
 
     /// A second has passed.
@@ -275,6 +280,7 @@ impl Session {
     /// Whether the evidence is right for a command to the device with this trial, which a holder of
     /// this role's key may give too: `auth` if not,
     /// `locked` after three wrong proofs.
+    #[inline(never)]
     pub(super) fn authorize(
         &mut self,
         key: &CustodianKey,

@@ -104,8 +104,10 @@ impl Custody {
         bytes
     }
 
-    /// Reads the stored form; `None` if it is not one.
+    /// Reads the stored form; `None` if it is not one. (Not inlined into the mount, which takes most of
+    /// the v1's stack.)
     #[must_use]
+    #[inline(never)]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut bytes = Reader(bytes);
         let [set] = bytes.take()?;

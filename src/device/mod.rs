@@ -58,9 +58,9 @@ use crate::journal::{Journal, JournalFlash, MountError};
 use crate::terms::Phase;
 use crate::wire::{
     self, Framed, ImageHash, Line, Refusal, Reply, Request, RequestName, Restart, State, Stored,
-    Verb, WireError, Word,
+    WireError, Word,
 };
-use auth::{Evidence, Nonces, Session};
+use auth::{Evidence, Session};
 use generator::{Generator, Seeded};
 use health::{Entropy, Monitored, START_SAMPLES};
 use ready::Ready;
@@ -265,8 +265,7 @@ where
     /// needs padding as it does.
     pub fn handle_framed(&mut self, line: Framed<'_>, out: &mut impl FnMut(&Reply<'_>, &[u8])) {
         // By reference: a copy of the reply costs an `OUTCOME` 100 instructions.
-        let mut name = None;
-        match self.answer(line, &mut name, out) {
+        match self.answer(line, out) {
             Ok(ref reply) => send(reply, out),
             Err(refusal) => {
                 // Whatever failed, memory may be ahead of flash: nothing is stored from it any
@@ -276,7 +275,8 @@ where
                 }
                 let is_request =
                     !matches!(refusal.word(), Word::Checksum | Word::Length | Word::Syntax);
-                send(&Reply::Refused(refusal, name.filter(|_| is_request)), out);
+                let name = if is_request { RequestName::of_line(line.line) } else { None };
+                send(&Reply::Refused(refusal, name), out);
             }
         }
     }
@@ -306,13 +306,8 @@ where
         self.trouble.is_none() && self.state.prepare_kits()
     }
 
-    /// The last reply to a line; `name` is that of the request, as soon as it is known.
-    fn answer(
-        &mut self,
-        framed: Framed<'_>,
-        name: &mut Option<RequestName>,
-        out: &mut impl FnMut(&Reply<'_>, &[u8]),
-    ) -> Answer {
+    /// The last reply to a line.
+    fn answer(&mut self, framed: Framed<'_>, out: &mut impl FnMut(&Reply<'_>, &[u8])) -> Answer {
         // A look that is due comes before anything else. If it fails the device is in trouble, and
         // says so below.
         if self.state.trial().is_some_and(|trial| trial.look_due()) {
@@ -320,10 +315,7 @@ where
         }
         let opened = wire::open_framed(framed)?;
         let (text, proof) = wire::split_proof(opened.body);
-        // Of lines that are no requests only plans are refused by a name.
-        *name = Some(RequestName::of(Verb::Plan));
         let request = Request::parse_text(text, proof.is_some())?;
-        *name = Some(request.name());
         // A program's line that lost its tail must not pass for one typed by a person, who says
         // `HELLO` first.
         if self.checksums_required && !opened.has_checksum && request != Request::Hello {
@@ -331,14 +323,13 @@ where
             return Err(WireError::Checksum { got: None, expected }.into());
         }
         self.checksums_required = opened.has_checksum;
-        // Every request voids the nonce; commands that take a proof read it first. (Only they copy
-        // nonce and proof, a tenth of the work of an `ASSIGN` on the Cortex-M0.)
-        let nonces = if request.takes_proof() { self.session.nonces() } else { Nonces::NONE };
-        // A second `AUTH` leaves the first one's nonce for a while: see `auth`.
-        if request != Request::Challenge {
+        // Every request voids the nonces; commands that take a proof read them first, and a second
+        // `AUTH` leaves that of the first for a while. (Only these copy nonces and proof, a tenth of
+        // the work of an `ASSIGN` on the Cortex-M0.)
+        if !request.takes_proof() && !matches!(request, Request::Challenge) {
             self.session.void_nonce();
         }
-        let evidence = || Evidence { text, proof, nonces };
+        let take = |session: &mut Session| Evidence { text, proof, nonces: session.take_nonces() };
         match request {
             Request::Assign { patient, feature, tag } => {
                 self.ready()?.assign(patient, feature, tag)
@@ -348,13 +339,29 @@ where
             Request::Lost { patient } => self.ready()?.record_outcome(patient, None),
             Request::Hello => Ok(Reply::Hello(self.hello())),
             Request::Status => self.status(),
-            Request::Report => self.ready()?.report(&evidence(), out),
+            Request::Report => {
+                let evidence = take(&mut self.session);
+                self.ready()?.may_report(&evidence)?;
+                self.ready()?.report(out)
+            }
             Request::Prove(nonce) => self.prove(&nonce),
             Request::Challenge => self.ready()?.challenge(),
-            Request::Key(key) => self.ready()?.set_key(key, &evidence()),
-            Request::Plan { plan, file } => self.ready()?.plan(plan, file, &evidence()),
-            Request::Close => self.ready()?.close(&evidence()),
-            Request::Erase => self.ready()?.erase(&evidence()),
+            Request::Key(key) => {
+                let evidence = take(&mut self.session);
+                self.ready()?.set_key(key, &evidence)
+            }
+            Request::Plan { plan, file } => {
+                let evidence = take(&mut self.session);
+                self.ready()?.plan(plan, file, &evidence)
+            }
+            Request::Close => {
+                let evidence = take(&mut self.session);
+                self.ready()?.close(&evidence)
+            }
+            Request::Erase => {
+                let evidence = take(&mut self.session);
+                self.ready()?.erase(&evidence)
+            }
         }
     }
 }

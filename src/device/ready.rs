@@ -37,6 +37,7 @@ where
     }
 
     /// Whether the custodian or a holder of this role's key sent this command.
+    #[inline(never)]
     pub(super) fn authorize_role(
         &mut self,
         role: Option<Role>,

@@ -108,21 +108,30 @@ where
     E: Entropy,
     G: Seeded,
 {
-    /// Sends the rows; the answer is the end of the report. Takes a proof unless the plan's results
-    /// are free by now; one that is given is checked in any case.
-    pub(super) fn report(
-        &mut self,
-        evidence: &Evidence<'_>,
-        out: &mut impl FnMut(&Reply<'_>, &[u8]),
-    ) -> Answer {
+    /// Whether the sender may have the report. Takes a proof unless the plan's results are free by
+    /// now; one that is given is checked in any case. (Apart from the report: the stack of the v1 has
+    /// no room for the MACs of both.)
+    #[inline(never)]
+    pub(super) fn may_report(&mut self, evidence: &Evidence<'_>) -> Result<(), Refusal<'static>> {
         let trial = self.state.trial().ok_or(Refusal::Blank)?;
         let closed = trial.phase() == Phase::Closed;
         if evidence.proof.is_some() || trial.plan().results().takes_proof(closed) {
             self.authorize_role(Some(Role::Report), evidence)?;
         }
+        Ok(())
+    }
+
+    /// Sends the rows; the answer is the end of the report.
+    pub(super) fn report(&self, out: &mut impl FnMut(&Reply<'_>, &[u8])) -> Answer {
+        // Before the report, whose MAC takes the stack that this one needs.
+        let key = self.state.custody().key()?.role(Role::Report);
+        self.signed_report(&key, out)
+    }
+
+    #[inline(never)]
+    fn signed_report(&self, key: &CustodianKey, out: &mut impl FnMut(&Reply<'_>, &[u8])) -> Answer {
         let (trial, name) = self.state.trial().zip(self.state.name()).ok_or(Refusal::Blank)?;
-        let mut mac =
-            ReportMac::new(&self.state.custody().key()?.role(Role::Report), name, trial.plan());
+        let mut mac = ReportMac::new(key, name, trial.plan());
         let (mut rows, mut counted) = (0, 0u32);
         for feature in 0..trial.plan().features() {
             let Some(estimate) = trial.estimate(feature) else { continue };
@@ -132,7 +141,7 @@ where
             rows += 1;
             counted = counted.saturating_add(row.outcomes);
         }
-        if rows == 0 && !closed {
+        if rows == 0 && trial.phase() != Phase::Closed {
             return Err(Refusal::Early);
         }
         let end = ending(trial, rows, counted);

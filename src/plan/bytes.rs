@@ -27,8 +27,10 @@ impl Plan {
         bytes
     }
 
-    /// Reads the byte form; `None` if it is not that of a plan.
+    /// Reads the byte form; `None` if it is not that of a plan. (Not inlined into the mount, which takes
+    /// most of the v1's stack.)
     #[must_use]
+    #[inline(never)]
     pub fn decode(bytes: &[u8; PLAN_BYTES]) -> Option<Self> {
         let mut rest = Reader(bytes);
         let [design, features] = rest.take()?;

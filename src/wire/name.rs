@@ -41,8 +41,26 @@ pub struct RequestName {
 }
 
 impl RequestName {
+    /// The name of the request in a line that was read before. Read again: a name that is kept with
+    /// every request would cost each of them instructions.
+    #[inline(never)]
+    pub(crate) fn of_line(line: &[u8]) -> Option<Self> {
+        let mut words = Words::new(line);
+        let end = |word: &[u8]| word.iter().position(|byte| *byte == b'*').unwrap_or(word.len());
+        let word = words.next_word();
+        let verb = Verb::named(word.get(..end(word))?)?;
+        let patient = match verb {
+            Verb::Assign | Verb::Replace | Verb::Outcome | Verb::Lost => {
+                let word = words.next_word();
+                Some(Words::new(word.get(..end(word))?).number().ok()?)
+            }
+            _ => None,
+        };
+        Some(Self { verb, patient })
+    }
+
     /// The name of a request without a patient.
-    pub(crate) const fn of(verb: Verb) -> Self {
+    const fn of(verb: Verb) -> Self {
         Self { verb, patient: None }
     }
 

@@ -88,13 +88,16 @@ pub trait Bedside {
         lines
     }
 
-    /// One of the public numbers of `STATUS`.
+    /// One of the public numbers of `STATUS`; those who wait are assigned and not resolved.
     fn status(&mut self, key: &str) -> u32 {
         let status = self.request("STATUS");
-        let words = status.split(' ').filter_map(|word| word.split_once('='));
-        let value =
-            words.into_iter().find(|(name, _)| *name == key).map(|(_, value)| value.parse());
-        value.unwrap_or_else(|| panic!("no {key} in {status}")).unwrap()
+        let number = |key: &str| -> u32 {
+            let words = status.split(' ').filter_map(|word| word.split_once('='));
+            let value =
+                words.into_iter().find(|(name, _)| *name == key).map(|(_, value)| value.parse());
+            value.unwrap_or_else(|| panic!("no {key} in {status}")).unwrap()
+        };
+        if key == "waiting" { number("assigned") - number("resolved") } else { number(key) }
     }
 }
 
