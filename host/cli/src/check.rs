@@ -60,6 +60,7 @@ pub fn check(args: &CheckArgs) -> Result<(), CliError> {
         trial.plan,
         Hex(&trial.digest()),
     );
+    text += &format!("{}.\n", trial.direction());
     if let Some(due) = trial.due {
         text += &format!("  due      {due} after the enrolment\n");
     }

@@ -194,8 +194,10 @@ pub fn provision(args: &ProvisionArgs) -> Result<(), CliError> {
         Claim::Unproven => "privacy NOT proven",
     };
     say(&format!(
-        "The trial {:?} has begun.\n  {}\n  trial {name}, digest {file}\n  {claim}\n",
-        trial.title, trial.plan
+        "The trial {:?} has begun.\n  {}\n  {}.\n  trial {name}, digest {file}\n  {claim}\n",
+        trial.title,
+        trial.plan,
+        trial.direction()
     ));
     if begun.claim == Claim::Unproven {
         say(&format!("{DP_CONSE}\n"));

@@ -71,7 +71,7 @@ pub struct VerifyArgs {
 pub struct CardsArgs {
     /// Trial file of the blinded trial
     trial: PathBuf,
-    /// The custodian's key, as `equipoise keygen` made it
+    /// The code-break key, or the custodian's
     #[arg(long, value_name = "FILE")]
     key_file: PathBuf,
     /// Log of the ward: only the kits that its patients were given, with their codes outside
@@ -201,7 +201,8 @@ fn verify_list(list: &Path, trial: &TrialFile, key: &KeyFile) -> Result<u32, Cli
 }
 
 fn print_cards(args: &CardsArgs) -> Result<(), CliError> {
-    let (trial, key) = (TrialFile::read(&args.trial)?, KeyFile::read(&args.key_file)?);
+    let (trial, key) =
+        (TrialFile::read(&args.trial)?, KeyFile::read_for(&args.key_file, KeyRole::CodeBreak)?);
     let OutputArgs { out, force } = &args.output;
     if let Some(file) = out {
         check_file(file, *force).map_err(|error| CliError::file(file, &error))?;

@@ -18,6 +18,7 @@ use equipoise_study::planner::{Given, MAX_PATIENTS, Question, Target, Wish};
 use equipoise_study::simulate::{Delay, Instance, Policy, Scenario, SimulateError, World};
 use equipoise_ward::records::due::Due;
 use equipoise_ward::records::plan_file::Words;
+use equipoise_ward::records::trial_file::TrialFile;
 
 /// `equipoise plan`
 #[derive(Clone, Debug, clap::Args)]
@@ -346,6 +347,7 @@ pub fn plan(args: &PlannerArgs) -> Result<(), CliError> {
             title: args.title.clone(),
             arms: [0, 1].map(|arm| args.arms.get(arm).cloned().unwrap_or_default()),
             question: args.question.clone(),
+            direction: TrialFile::parse(name, &file)?.direction(),
             board: args.board.to_string(),
             duration,
             command: command_line(),

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::error::CliError;
 use super::staff::ask_pin;
+use equipoise::device::auth::Role as KeyRole;
 use equipoise::wire::FileDigest;
 use equipoise_study::output::say;
 use equipoise_ward::bedside::sign::staff_file;
@@ -12,6 +13,7 @@ use equipoise_ward::bedside::{Bedside, MAX_OPERATOR};
 use equipoise_ward::line::client::Client;
 use equipoise_ward::line::link::Port;
 use equipoise_ward::own_file::write_private;
+use equipoise_ward::records::keys::KeyFile;
 use equipoise_ward::records::log::{Entry, Log};
 use equipoise_ward::records::place;
 use equipoise_ward::records::register::Register;
@@ -186,6 +188,9 @@ pub struct SessionArgs {
     /// Log of this terminal; by default one for the trial in the data folder
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// Presence key: ask the board at the start to prove that it is the one that was provisioned
+    #[arg(long, value_name = "FILE")]
+    presence_key: Option<PathBuf>,
     #[command(flatten)]
     operator: OperatorArgs,
 }
@@ -208,10 +213,11 @@ impl SessionArgs {
         let trial = self.trial.read_for(&mut client)?;
         let staff = self.trial.staff(&trial)?;
         let log = self.log.clone().map_or_else(|| place::log(&trial), Ok)?;
-        if staff.is_some() {
-            return Ok(Bedside::open(client, trial, &log, NOBODY)?.with_staff(staff));
-        }
-        Ok(Bedside::open(client, trial, &log, &self.operator.name()?)?)
+        let key = self.presence_key.as_ref();
+        let key = key.map(|file| KeyFile::read_for(file, KeyRole::Presence)).transpose()?;
+        let operator = if staff.is_some() { NOBODY.to_owned() } else { self.operator.name()? };
+        let bedside = Bedside::open(client, trial, &log, &operator)?.with_presence(key);
+        Ok(if staff.is_some() { bedside.with_staff(staff) } else { bedside })
     }
 }
 

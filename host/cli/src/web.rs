@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::error::CliError;
 use super::session::SessionArgs;
+use equipoise::device::auth::Role;
 use equipoise_audit::finding::DP_CONSE;
 use equipoise_ward::bedside::page::{self, Settings, loopback};
 use equipoise_ward::bedside::screen::run::attend;
@@ -17,7 +18,7 @@ pub struct WebArgs {
     #[command(flatten)]
     session: SessionArgs,
     /// Flash file of a virtual device instead of a port; made and provisioned if there is none
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["port", "log"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["port", "log", "presence_key"])]
     flash: Option<PathBuf>,
     /// Address on this machine; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = loopback)]
@@ -25,7 +26,7 @@ pub struct WebArgs {
     /// Open the page in the browser
     #[arg(long)]
     open: bool,
-    /// Key with which the page may unblind a patient in an emergency, in a blinded trial
+    /// Code-break key, with which the page may unblind a patient in an emergency (blinded trials)
     #[arg(long, value_name = "FILE")]
     code_break_key: Option<PathBuf>,
     /// Show the bedside screen in this terminal too; both see what the other does
@@ -47,7 +48,11 @@ pub fn web(args: &WebArgs) -> Result<(), CliError> {
             Virtual::start(Some(flash), trial, &operator, DP_CONSE)?.bedside
         }
     };
-    let key = args.code_break_key.as_ref().map(|file| KeyFile::read(file)).transpose()?;
+    let key = args
+        .code_break_key
+        .as_ref()
+        .map(|file| KeyFile::read_for(file, Role::CodeBreak))
+        .transpose()?;
     let bedside = match key {
         Some(key) => bedside.with_code_break(key)?,
         None => bedside,

@@ -75,10 +75,17 @@ fn the_page_unblinds_after_the_log() {
     ward.provision(&BLINDED);
     let list = ward.kit_list();
     assert_eq!(ward.run(&["keygen", "other"]).code, 0);
+    for (role, file) in [("code-break", "break.key"), ("presence", "presence.key")] {
+        let made = ward.run(&["keygen", "--role", role, "--from", "key", file]);
+        assert_eq!(made.code, 0, "{made:?}");
+    }
     let port = ward.port();
     let words = ["web", "--port", &port, "--log", "ward.jsonl", "--code-break-key", "other"];
     let wrong = ward.run(&words);
     assert!(wrong.code == 1 && wrong.err.contains("this is not the key of the trial"), "{wrong:?}");
+    let words = ["web", "--port", &port, "--log", "ward.jsonl", "--code-break-key", "presence.key"];
+    let other = ward.run(&words);
+    assert!(other.code == 2 && other.err.contains("code-break"), "{other:?}");
     let enrol = json!({ "order": "enrol", "code": "P-1", "levels": [2] });
     let unblind = |reason: &str| json!({ "order": "unblind", "patient": 1, "reason": reason });
     let page = Page::serve(&ward, &[]);
@@ -95,7 +102,7 @@ fn the_page_unblinds_after_the_log() {
     let mut command = Command::new("sh");
     let most = log().len() + 20;
     let line = format!(
-        "trap '' XFSZ; exec prlimit --fsize={most}: {PROGRAM} web --port port --log ward.jsonl --code-break-key key"
+        "trap '' XFSZ; exec prlimit --fsize={most}: {PROGRAM} web --port port --log ward.jsonl --code-break-key break.key"
     );
     command.args(["-c", &line]);
     let page = Page::start(&ward, command);
@@ -106,7 +113,7 @@ fn the_page_unblinds_after_the_log() {
     drop(page);
     assert!(!log().contains("unblinded"), "{}", log());
 
-    let page = Page::serve(&ward, &["--code-break-key", "key"]);
+    let page = Page::serve(&ward, &["--code-break-key", "break.key"]);
     let visitor = Visitor::enter(&page);
     visitor.wait(|state| state["up"] == true);
     let empty = visitor.order(1, &unblind(" "));
@@ -118,4 +125,35 @@ fn the_page_unblinds_after_the_log() {
     assert!(log().contains("severe allergic reaction") && log().contains("\"code\":\"P-1\""));
     let everywhere = log() + &visitor.state().to_string() + &page.said.lock().unwrap();
     assert!(ARMS.iter().all(|arm| !everywhere.contains(arm)), "{everywhere}");
+}
+
+/// A board that cannot prove its key is not used, by the page and by scripts; the right one is. The
+/// presence key alone is enough.
+#[test]
+fn a_board_without_the_key_is_not_used() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    assert_eq!(ward.run(&["keygen", "other"]).code, 0);
+    for (key, file) in [("key", "presence.key"), ("other", "wrong.key")] {
+        let made = ward.run(&["keygen", "--role", "presence", "--from", key, file]);
+        assert_eq!(made.code, 0, "{made:?}");
+    }
+    let page = Page::serve(&ward, &["--presence-key", "wrong.key"]);
+    let visitor = Visitor::enter(&page);
+    let state = visitor.wait(|state| state["link"] == "unfit");
+    assert!(state["device"].as_str().unwrap().contains("does not hold the key"), "{state:#}");
+    drop(page);
+    let assign = |key: &str| {
+        let words = ["assign", "P-1", "0", "--log", "ward.jsonl", "--presence-key", key];
+        ward.on_device(&words)
+    };
+    let refused = assign("wrong.key");
+    assert!(refused.code == 2 && refused.err.contains("does not hold the key"), "{refused:?}");
+    let page = Page::serve(&ward, &["--presence-key", "presence.key"]);
+    let visitor = Visitor::enter(&page);
+    let state = visitor.wait(|state| state["up"] == true);
+    assert_eq!(state["status"]["assigned"], 0, "{state:#}");
+    drop(page);
+    assert_eq!(assign("presence.key").code, 0);
 }

@@ -347,3 +347,20 @@ fn any_case_and_nobody_lost() {
     assert!(close.err.contains("Nobody is waiting for an outcome."), "{close:?}");
     assert!(!close.err.contains("lost"), "{close:?}");
 }
+
+/// A trial about deaths says its direction before it begins and when it does.
+#[test]
+fn direction_is_said_in_words() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    let text = equipoise_ward::records::trial_file::EXAMPLE
+        .replace(QUESTION, "question = \"Dead on day 30?\"")
+        .replace("better = \"high\"", "better = \"low\"");
+    std::fs::write(ward.file("trial.toml"), text).unwrap();
+    let said = "The device gives more patients the arm with fewer: Dead on day 30? YES.";
+    let checked = ward.run(&["check", "trial.toml"]);
+    assert!(checked.code == 0 && checked.out.contains(said), "{checked:?}");
+    assert_eq!(ward.run(&["keygen", "key"]).code, 0);
+    let begun = ward.good(&["provision", "trial.toml", "--key-file", "key"]);
+    assert!(begun.contains(said), "{begun}");
+}

@@ -26,6 +26,8 @@ pub struct Words {
     pub arms: [String; 2],
     /// Question about a patient's outcome.
     pub question: String,
+    /// Sentence about the arm that more patients get.
+    pub direction: String,
     /// The board it runs on.
     pub board: String,
     /// How long the trial takes, if that is known.

@@ -40,8 +40,8 @@ fn design(dossier: &Dossier) -> String {
     let mut text = heading("1. The design in plain words");
     text += &paragraph(&format!(
         "Patients are given to {zero} (arm 0) or {one} (arm 1) by a small device at the bedside, a {}. \
-         It knows {features} kinds of patient. The outcome of a patient is the answer to: {}",
-        dossier.words.board, dossier.words.question
+         It knows {features} kinds of patient. The outcome of a patient is the answer to: {} {}.",
+        dossier.words.board, dossier.words.question, dossier.words.direction
     ));
     text += &paragraph(match dossier.found.proposal.design {
         DesignName::Uniform => {

@@ -15,6 +15,7 @@ mod elsewhere;
 mod enrolment;
 pub mod orders;
 pub mod page;
+mod presence;
 mod replacement;
 pub mod screen;
 pub mod seats;
@@ -82,6 +83,8 @@ pub struct Bedside {
     staff: Option<PathBuf>,
     /// The key for a code break, where this machine was given it.
     code_break: Option<KeyFile>,
+    /// The presence key, where this machine was given it.
+    presence: Option<presence::Presence>,
 }
 
 impl Bedside {
@@ -98,7 +101,8 @@ impl Bedside {
         let (log, entries) = Log::open(log, operator)?;
         let register = Register::read(&entries);
         same_trial(&register, &trial, log.path())?;
-        Ok(Self { client, log, register, trial, staff: None, code_break: None })
+        let (staff, code_break, presence) = (None, None, None);
+        Ok(Self { client, log, register, trial, staff, code_break, presence })
     }
 
     /// Who is enrolled, who waits.
@@ -188,8 +192,10 @@ impl Bedside {
     /// # Errors
     /// No device, no trial, or another one.
     pub fn status(&mut self) -> Result<Status, Failure> {
-        let status = self.client.status().map_err(failure)?;
+        let status = self.client.status().map_err(failure);
+        let status = status.inspect_err(|_| self.forget_presence())?;
         tie::same_file(&self.trial, &status)?;
+        self.present()?;
         match self.register.opened().map(|opened| opened.trial.clone()) {
             None => {
                 let (title, plan) = (self.trial.title.clone(), self.trial.plan.to_string());

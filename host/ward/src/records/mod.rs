@@ -6,6 +6,7 @@ pub mod cards;
 pub mod code;
 pub mod code_break;
 pub mod consort;
+pub mod direction;
 pub mod due;
 pub mod eligibility;
 pub mod expect;

@@ -1,6 +1,7 @@
 //! The bedside screen, scene by scene, without a device.
 
 mod patients;
+mod picture;
 mod sign;
 mod trouble;
 

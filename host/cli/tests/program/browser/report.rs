@@ -59,7 +59,9 @@ fn a_closed_trial_and_its_report() {
     let cut = "const table = document.querySelector('table'); return table.offsetWidth - table.parentElement.clientWidth";
     assert!(browser.run(cut, &[]).as_i64().unwrap() <= 0, "every column of the table is in sight");
     let paper = on_paper(&browser, "report-paper");
-    for part in ["Early walking after hip surgery", "Report", "overall", "confidence interval"] {
+    for part in
+        ["Early walking after hip surgery", "Report", "FINAL", "overall", "confidence interval"]
+    {
         assert!(paper.contains(part), "{part} is not on paper:\n{paper}");
     }
     assert!(!paper.contains("To the list") && !paper.contains("change"), "{paper}");
@@ -86,6 +88,61 @@ fn picture_fits(browser: &Browser) {
     };
     assert_ne!(look("light"), look("dark"), "the picture follows the page");
     browser.media("light", "");
+}
+
+/// A trial about deaths whose results are for the custodian: the page says its direction where a
+/// patient is enrolled and on the slip, shows progress, and no effect, neither while the trial runs
+/// nor once it is closed.
+#[test]
+fn direction_and_no_effects() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[
+        (QUESTION, "question = \"Dead on day 30?\""),
+        ("better = \"high\"", "better = \"low\""),
+        ("[plan]", "[plan]\nresults = \"custodian\""),
+        ("patients = 4000", "patients = 30"),
+        ("epsilon = 1 ", "epsilon = 20 "),
+    ]);
+    for number in 1..=20 {
+        let code = format!("P-{number}");
+        ward.good(&["assign", &code, &(number % 4).to_string(), "--log", "ward.jsonl"]);
+        ward.good(&["outcome", &code, "no", "--log", "ward.jsonl"]);
+    }
+    let direction = "The device gives more patients the arm with fewer: Dead on day 30? YES.";
+    let browser = Browser::start();
+    browser.size(SMALL);
+    let page = Page::serve(&ward, &[]);
+    browser.go(&page.next_address());
+    browser.shows(&["Connected"]);
+    browser.click("Enrol a patient");
+    browser.shows(&[direction]);
+    examine(&browser, "direction");
+    browser.click("Back");
+    enrol(&browser, "P-21", &["65 or over, home"]);
+    let paper = on_paper(&browser, "slip-direction");
+    assert!(paper.contains("fewer: Dead on day 30? YES"), "{paper}");
+    drop(page);
+    for closed in [false, true] {
+        let page = Page::serve(&ward, &[]);
+        browser.go(&page.next_address());
+        browser.shows(&["Connected", "Progress"]);
+        let visible = "return Array.from(document.querySelectorAll('button')).some((one) => \
+             one.innerText === 'Report' && one.offsetParent !== null)";
+        assert_eq!(browser.run(visible, &[]), false, "no report, closed: {closed}");
+        browser.click("Progress");
+        let shown = browser.shows(&["21 of 30 patients", "Effects are not shown here"]);
+        assert!(!shown.contains("interval") && !shown.contains("favours"), "{shown}");
+        examine(&browser, &format!("progress-{closed}"));
+        let asked = browser.run_async(
+            "const done = arguments[arguments.length - 1]; send({ order: 'report' }).then(done)",
+        );
+        assert!(asked["failed"].is_string() && asked["rows"].is_null(), "{asked}");
+        drop(page);
+        if !closed {
+            ward.good(&["close", "--yes", "--key-file", "key"]);
+        }
+    }
 }
 
 /// The list of enrolments as the browser saves it is what the program writes.

@@ -18,7 +18,9 @@ fn an_arm_in_an_emergency() {
     ward.provision(&changes);
     begin(&ward);
     let list = ward.kit_list();
-    let page = Page::serve(&ward, &["--code-break-key", "key"]);
+    let words = ["keygen", "--role", "code-break", "--from", "key", "break.key"];
+    assert_eq!(ward.run(&words).code, 0);
+    let page = Page::serve(&ward, &["--code-break-key", "break.key"]);
     let browser = Browser::start();
     browser.size(SMALL);
     browser.go(&page.next_address());

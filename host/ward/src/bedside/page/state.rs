@@ -189,6 +189,7 @@ impl State {
             "title": trial.title, "question": trial.question, "labels": trial.labels,
             "blinded": trial.kits.is_some(),
             "scale": trial.plan.scale(), "factors": factors, "hint": trial.code.hint(),
+            "direction": trial.direction(), "better": trial.better(),
             "notes": NoteKind::ALL.map(|kind| json!({ "kind": kind, "name": kind.name() })),
             "up": link == "up", "link": link, "device": device, "practice": self.practice,
             "unblinds": self.unblinds,
@@ -234,7 +235,8 @@ impl State {
                     "done": "report",
                     "rows": rows, "enrolled": effects.enrolled, "outcomes": effects.outcomes(),
                     "why": effects.why, "arms": arms, "trial": effects.trial.to_string(),
-                    "warning": effects.warning(),
+                    "warning": effects.warning(), "stage": effects.progress.headline(),
+                    "resolved": effects.progress.end.resolved,
                 })
             }
             News::List(csv) => json!({ "done": "list", "csv": csv }),
@@ -283,7 +285,7 @@ fn progress(status: &Status) -> Value {
     };
     json!({
         "assigned": status.assigned, "patients": status.patients, "waiting": status.waiting(),
-        "phase": phase, "look": look, "closed": status.phase == Phase::Closed,
+        "phase": phase, "look": look, "looks": status.looks, "closed": status.phase == Phase::Closed,
         "results": !status.results.takes_proof(status.phase == Phase::Closed),
     })
 }

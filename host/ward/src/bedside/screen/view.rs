@@ -167,6 +167,8 @@ fn scene(model: &Model, frame: &mut Frame<'_>, area: Rect) {
                 ]),
                 Line::default(),
                 Line::from(format!("  {}", model.trial.code.hint())),
+                Line::default(),
+                Line::from(format!("  {}.", model.trial.direction())),
             ];
             lines(frame, area, "Enrol a patient", form);
         }

@@ -305,3 +305,11 @@ fn esc_keeps_the_chosen_patient() {
     press(&mut model, &[KeyCode::Backspace]);
     assert!(!shown(&model).contains("already"), "{}", shown(&model));
 }
+
+/// The screen says which arm more patients get where a patient is enrolled.
+#[test]
+fn screen_says_the_direction() {
+    let mut model = working_model();
+    press(&mut model, &[E]);
+    shows(&model, &["The device gives more patients the arm with more: Walks unaided on day 14?"]);
+}

@@ -32,6 +32,7 @@ function enrolView(code = "", known = [], answers = []) {
   };
   show(
     "Enrol a patient",
+    el("p", { class: "quiet" }, `${state.direction}.`),
     form(
       next,
       "Next",
@@ -181,6 +182,7 @@ function fillSlip(patient) {
       ["Trial", state.id || "not known"],
     ]),
     el("p", { class: "signature" }, "Signature"),
+    el("p", { class: "direction" }, `About the whole trial: ${state.direction}.`),
   );
 }
 

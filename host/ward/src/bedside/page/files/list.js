@@ -23,6 +23,7 @@ function listView() {
     },
     "Enrol a patient",
   );
+  const report = el("button", { type: "button", onclick: reportView }, "Report");
   const why = el("p", { class: "quiet", id: "why" });
   const asked = el("div", {});
   const count = el("h3", { id: "count" });
@@ -48,6 +49,7 @@ function listView() {
               : "";
     enrol.disabled = why_not !== "" || !state.status;
     why.textContent = why_not;
+    report.hidden = !state.status || !state.status.results;
     asked.replaceChildren(...openEnrolment());
     const shown = state.waiting.filter((patient) => patient.folded.includes(part));
     const of =
@@ -75,9 +77,8 @@ function listView() {
       { class: "buttons menu" },
       enrol,
       el("button", { type: "button", onclick: () => findView() }, "Find a patient"),
-      state.status?.results
-        ? el("button", { type: "button", onclick: reportView }, "Report")
-        : null,
+      report,
+      el("button", { type: "button", onclick: progressView }, "Progress"),
     ),
     why,
     el("div", { class: "bar" }, count, field("Search by part of a code", find)),

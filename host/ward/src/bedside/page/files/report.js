@@ -25,6 +25,7 @@ async function reportView() {
   }
   show(
     "Report",
+    el("p", { class: "sure" }, sentence(answer.stage)),
     plot(answer),
     el(
       "div",
@@ -61,10 +62,13 @@ async function reportView() {
     el(
       "p",
       {},
-      `Effect: mean outcome of ${answer.arms[1]} minus that of ${answer.arms[0]}, ` +
-        `with its 95 % confidence interval. Patients enrolled: ${answer.enrolled}. ` +
-        `Outcomes counted: ${answer.outcomes} (noisy). ` +
-        (answer.outcomes === answer.enrolled ? "" : `They differ because ${answer.why}. `) +
+      `Better is ${state.better}. ` +
+        `Effect: mean outcome of ${answer.arms[1]} minus that of ${answer.arms[0]}, ` +
+        `with its 95 % confidence interval. Patients enrolled: ${answer.enrolled}, ` +
+        `resolved: ${answer.resolved}. Outcomes counted: ${answer.outcomes} (noisy). ` +
+        (answer.outcomes === answer.resolved
+          ? ""
+          : `Counted and resolved differ: ${answer.why}. `) +
         `Trial ${answer.trial}. The report's MAC was not checked here: ` +
         "equipoise report --verify does.",
     ),
@@ -76,6 +80,34 @@ async function reportView() {
     ),
   );
   printable();
+}
+
+/** How far the trial is: never an effect. */
+function progressView() {
+  const { status } = state;
+  const none = "The device has not told its state yet.";
+  show(
+    "Progress",
+    status
+      ? facts([
+          ["Enrolled", `${status.assigned} of ${status.patients} patients`],
+          ["Resolved", `${status.assigned - status.waiting}: an outcome or a loss`],
+          ["Waiting", String(status.waiting)],
+          ["Phase", status.phase],
+          ["Looks", `${status.looks} so far, ${status.look}`],
+          ["Direction", state.direction],
+        ])
+      : el("p", {}, none),
+    el(
+      "p",
+      {},
+      status && status.results
+        ? "The plan of this trial allows everybody to see the effects: Report."
+        : "Effects are not shown here: the plan gives them to the custodian and to holders of the " +
+            "report key, because those who enrol patients could act on them.",
+    ),
+    el("div", { class: "buttons" }, back("To the list")),
+  );
 }
 
 /** The effects as a picture that fits every width: a line each, zero in the middle. */
