@@ -9,7 +9,7 @@ use super::Screen;
 use crate::terms::Arm;
 use crate::wire::State;
 use core::convert::Infallible;
-use embedded_hal::digital::OutputPin;
+use embedded_hal::digital::{ErrorType, OutputPin};
 
 /// Nothing lit.
 pub const DARK: u32 = 0;
@@ -72,10 +72,28 @@ impl Display {
     }
 }
 
+/// A pin whose LED lights when it is low: high and low change places. For the columns of a matrix
+/// whose rows light when high, and for a single LED ([`Lamp`]) between the supply and its pin.
+pub struct Inverted<P>(pub P);
+
+impl<P: OutputPin> ErrorType for Inverted<P> {
+    type Error = P::Error;
+}
+
+impl<P: OutputPin> OutputPin for Inverted<P> {
+    fn set_low(&mut self) -> Result<(), P::Error> {
+        self.0.set_high()
+    }
+
+    fn set_high(&mut self) -> Result<(), P::Error> {
+        self.0.set_low()
+    }
+}
+
 /// A matrix as it is wired: `R` rows that are high when selected, `C` columns that light when low.
 pub struct Matrix<P, const R: usize, const C: usize> {
     rows: [P; R],
-    columns: [P; C],
+    columns: [Inverted<P>; C],
     /// Where each wired LED sits in the picture; 25 where there is none.
     map: &'static [[u8; C]; R],
     next: usize,
@@ -83,8 +101,8 @@ pub struct Matrix<P, const R: usize, const C: usize> {
 
 impl<P: OutputPin<Error = Infallible>, const R: usize, const C: usize> Matrix<P, R, C> {
     /// A matrix of these pins.
-    pub const fn new(rows: [P; R], columns: [P; C], map: &'static [[u8; C]; R]) -> Self {
-        Self { rows, columns, map, next: 0 }
+    pub fn new(rows: [P; R], columns: [P; C], map: &'static [[u8; C]; R]) -> Self {
+        Self { rows, columns: columns.map(Inverted), map, next: 0 }
     }
 }
 
@@ -100,7 +118,7 @@ impl<P: OutputPin<Error = Infallible>, const R: usize, const C: usize> Screen fo
         };
         for (column, led) in self.columns.iter_mut().zip(leds) {
             let lit = picture & (1 << led) != 0;
-            let Ok(()) = column.set_state((!lit).into());
+            let Ok(()) = column.set_state(lit.into());
         }
         let Ok(()) = row.set_high();
     }
@@ -168,7 +186,7 @@ mod tests {
     }
 
     struct Pin(usize, Rc<RefCell<Vec<bool>>>);
-    impl embedded_hal::digital::ErrorType for Pin {
+    impl ErrorType for Pin {
         type Error = Infallible;
     }
     impl OutputPin for Pin {

@@ -2,7 +2,7 @@
 
 use crate::elf::Elf;
 use crate::tools::{self, Compiler, target_directory};
-use crate::{image, run, say};
+use crate::{fpu, image, run, say};
 use std::path::PathBuf;
 use std::{fmt, fs};
 
@@ -266,6 +266,11 @@ impl Build {
             return Err(format!("the image reaches into the journal at {:#x}", journal.start));
         }
         Ok(())
+    }
+
+    /// The image must not compute with floating-point registers ([`fpu`]).
+    pub fn check_arithmetic(&self) -> Result<(), String> {
+        fpu::check(&self.read()?).map_err(|why| format!("{}: {why}", self.board.feature()))
     }
 
     /// One row of the table of sizes; an error if a limit is broken.

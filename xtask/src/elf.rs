@@ -2,8 +2,10 @@
 //! `object`.
 
 use object::elf::{FileHeader32, PT_LOAD, SHF_ALLOC};
-use object::read::elf::{ElfFile32, FileHeader as _, ProgramHeader as _};
-use object::{LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags};
+use object::read::elf::{ElfFile32, ElfSymbol32, FileHeader as _, ProgramHeader as _};
+use object::{
+    LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags, SymbolKind,
+};
 
 /// The bytes of a file that was parsed once, so that later reads cannot fail.
 pub struct Elf {
@@ -55,6 +57,48 @@ impl Elf {
                 Some((name, address.try_into().ok()?, size.try_into().ok()?))
             })
             .collect()
+    }
+
+    /// The pieces of code: address and bytes of every function, without the constants that lie in
+    /// between. Symbols `$t` and `$d` mark where code and constants begin (ELF for the Arm
+    /// architecture, 5.5.5).
+    pub fn code(&self) -> Vec<(u32, Vec<u8>)> {
+        let Some(file) = self.file() else { return Vec::new() };
+        let mark = |symbol: &ElfSymbol32<'_, '_, LittleEndian>| {
+            let kind = symbol.name().ok()?.split('.').next()?.strip_prefix('$')?.to_owned();
+            ["t", "d"].contains(&kind.as_str()).then(|| (symbol.address(), kind == "t"))
+        };
+        let mut marks: Vec<(u64, bool)> =
+            file.symbols().filter_map(|symbol| mark(&symbol)).collect();
+        marks.sort_unstable();
+        let functions = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text);
+        let mut pieces = Vec::new();
+        for function in functions.filter(|symbol| symbol.size() > 0) {
+            let start = function.address() & !1;
+            let end = start + function.size();
+            let inside = marks.iter().filter(|(at, _)| (start + 1..end).contains(at)).copied();
+            let begins: Vec<(u64, bool)> = [(start, true)].into_iter().chain(inside).collect();
+            let ends = begins.iter().skip(1).map(|(at, _)| *at).chain([end]);
+            let section = function.section_index().and_then(|at| file.section_by_index(at).ok());
+            let Some(section) = section else { continue };
+            for ((from, is_code), to) in begins.iter().zip(ends) {
+                let piece = section.data_range(*from, to - from).ok().flatten();
+                if let (true, Some(bytes), Ok(at)) = (*is_code, piece, u32::try_from(*from)) {
+                    pieces.push((at, bytes.to_vec()));
+                }
+            }
+        }
+        pieces
+    }
+
+    /// The function at an address, by the nearest symbol before it.
+    pub fn function_at(&self, address: u32) -> Option<String> {
+        let file = self.file()?;
+        let symbols = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text);
+        let named = symbols.filter(|symbol| symbol.name().is_ok_and(|name| !name.starts_with('$')));
+        let before = named.filter(|symbol| symbol.address() & !1 <= u64::from(address));
+        let nearest = before.max_by_key(|symbol| symbol.address())?;
+        nearest.name().ok().map(str::to_owned)
     }
 
     /// The size of a section.

@@ -4,7 +4,7 @@ use crate::board::{BoardName, Build, Profile};
 use crate::timed::Steps;
 use crate::{cargo, dist, firmware, lint, run, setup, shown, tools};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 /// The tests that plain `cargo test` leaves out, because they need more than a Rust toolchain.
@@ -77,8 +77,9 @@ fn in_manner(manner: Manner, command: Command) -> Command {
 }
 
 /// Tests that have a long version, by their binaries. `cargo xtask test` runs the short one.
-const LONG: [(&str, &[&str]); 3] = [
+const LONG: [(&str, &[&str]); 4] = [
     ("audit", &["privacy::ledger_designs_lose_epsilon_and_no_more"]),
+    ("commands", &["documents::shown_commands_work"]),
     (
         "device",
         &[
@@ -118,6 +119,8 @@ pub fn release_check(long: bool) -> Result<(), String> {
 fn long_tests(binary: &str, names: &[&str]) -> Result<(), String> {
     let mut list = tests();
     list.args(["--test", binary, "--", "--list", "--exact"]).args(names);
+    // Cargo says there that it waits for another one.
+    list.stderr(Stdio::inherit());
     let listed =
         list.output().map_err(|error| format!("{} did not start: {error}", shown(&list)))?;
     let listed = String::from_utf8_lossy(&listed.stdout);

@@ -25,7 +25,7 @@ use board::{BoardName, Build, Profile};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use timed::run;
-use xtask::{elf, image, trace};
+use xtask::{elf, fpu, image, qemu, trace};
 
 /// A command: its name, its options, what it does, and the function that does it.
 struct Task {
@@ -60,7 +60,7 @@ const TASKS: [Task; 20] = [
         name: "qemu",
         options: "",
         help: "boot the v1's firmware under QEMU with its serial port on a pseudo-terminal",
-        run: |words| no_options(words).and_then(|()| qemu()),
+        run: |words| no_options(words).and_then(|()| emulate()),
     },
     Task {
         name: "flash",
@@ -271,6 +271,7 @@ fn firmware(boards: &[BoardName]) -> Result<(), String> {
         let build = Build::make(&compiler, board, Profile::Release)?;
         build.write_images()?;
         build.check_journal()?;
+        build.check_arithmetic()?;
         rows += &build.sizes()?;
         maps += &build.map()?;
     }
@@ -278,7 +279,7 @@ fn firmware(boards: &[BoardName]) -> Result<(), String> {
     Ok(())
 }
 
-fn qemu() -> Result<(), String> {
+fn emulate() -> Result<(), String> {
     tools::qemu()?;
     let build = Build::make(&tools::compiler()?, BoardName::V1, Profile::Release)?;
     say("the line below names the pseudo-terminal PATH. Attach with");
@@ -286,11 +287,7 @@ fn qemu() -> Result<(), String> {
     say("    equipoise provision TRIAL --port PATH --key-file KEY");
     say("    equipoise terminal --port PATH --trial TRIAL");
     say("The emulated flash lives as long as QEMU does. Ctrl-C ends it.");
-    run(Command::new("qemu-system-arm")
-        .args([
-            "-M", "microbit", "-display", "none", "-monitor", "none", "-serial", "pty", "-kernel",
-        ])
-        .arg(&build.elf))
+    run(qemu::machine(&build.elf).args(["-serial", "pty"]))
 }
 
 /// The counts are made by a test, which prints them between other lines.

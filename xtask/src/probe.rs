@@ -1,16 +1,18 @@
 //! `cargo xtask flash | lock | verify | run`: the commands for a real board.
 //!
 //! With [probe-rs](https://probe.rs) only the pages of the image are written, so a running trial
-//! survives an update. Copying the hex file onto the drive of a micro:bit erases the whole chip,
-//! the trial included; so does `probe-rs erase`. Both need `--erase-trial`. Copying the UF2 file
-//! onto the drive of a Pico 2 keeps the trial.
+//! survives an update of a board whose debug port is open. A locked micro:bit can only be erased as
+//! a whole, so each command looks at the port before it builds anything, and refuses. Copying the
+//! hex file onto the drive of a micro:bit erases the whole chip, the trial included; so does
+//! `probe-rs erase`. Both need `--erase-trial`. Copying the UF2 file onto the drive of a Pico 2
+//! keeps the trial.
 
 use crate::board::{BoardName, Build, Profile};
-use crate::{run, say, tools};
+use crate::{run, say, shown, tools};
 use std::fs;
 use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 /// Message when neither way to a board is found.
 const NO_WAY: &str = "probe-rs is missing (cargo install probe-rs-tools, or https://probe.rs), and the \
@@ -18,13 +20,32 @@ const NO_WAY: &str = "probe-rs is missing (cargo install probe-rs-tools, or http
     probe-rs";
 const NO_PROBE: &str = "probe-rs is missing: cargo install probe-rs-tools, or see https://probe.rs";
 const TRIAL_LOST: &str = "this way the whole chip is erased, and with it a trial that is running, its \
-    key and its report. If that is what you want, say --erase-trial; with probe-rs installed a trial \
-    survives `cargo xtask flash`";
+    key and its report. If that is what you want, say --erase-trial; with probe-rs installed a trial on \
+    a board that is not locked survives `cargo xtask flash`";
 
 const TRIAL_KEPT: &str = "copying to the drive of a Pico 2 keeps the trial, so --erase-trial needs probe-rs; \
     the command ERASE over the serial line erases a trial too";
 const NO_LOCK: &str = "the flash of a Pico 2 is a chip of its own that anybody can read, also through the \
     board's USB socket: there is nothing to lock. See docs/board.md for what that means";
+
+const LOCKED: &str = "the board is locked: its chip lets nobody write, read or verify it before \
+    everything on it is erased, the trial, its key and its report included. Nothing was changed";
+/// What to do with a locked board instead, by command.
+const LOCKED_FLASH: &str = "finish the trial first: close it and take its report. Then `cargo xtask flash \
+    --erase-trial` erases the chip and writes the image; the custodian sets the key and the plan again, and \
+    the board must be locked again";
+const LOCKED_VERIFY: &str = "`equipoise status` shows the hash of the image that runs: compare it with the \
+    SHA-256 that `cargo xtask firmware` prints. Compare the flash itself before a board is locked";
+const LOCKED_LOCK: &str = "it need not be locked again";
+
+/// Where the vector table of a micro:bit begins. The word there is the stack's address on a board
+/// with a program and all ones on an erased one: zero means that the chip does not show it.
+const FIRST_WORD: &str = "0x0";
+/// Parts of the messages with which probe-rs refuses a locked nRF52. The first is a warning, the
+/// second the error; without the permission to erase everything it goes no further.
+const REFUSALS: [&str; 2] = ["Core is locked", "lacked the permission to do so: erase_all"];
+/// The permission, as an option of probe-rs.
+const ERASE_ALL: &str = "--allow-erase-all";
 
 /// The options of the four commands.
 #[derive(Debug, PartialEq, Eq)]
@@ -62,15 +83,68 @@ fn need_probe() -> Result<(), String> {
     if tools::answers("probe-rs") { Ok(()) } else { Err(NO_PROBE.into()) }
 }
 
+/// Refuses a board whose debug port is closed, with the way out of this command. One word is read
+/// for it, before anything is built.
+fn need_open_port(board: BoardName, way_out: &str) -> Result<(), String> {
+    if board.lock_word().is_none() {
+        return Ok(());
+    }
+    let read = ["read", "--chip", board.chip(), "b32", FIRST_WORD, "1"];
+    let (line, status, said) = ask_probe(&read)?;
+    if is_locked(status.success(), &said) {
+        return Err(format!("{LOCKED}; {way_out}"));
+    }
+    if status.success() { Ok(()) } else { Err(format!("`{line}` ended with {status}:\n{said}")) }
+}
+
+/// Calls probe-rs for what it says: the call, how it ended, and its words.
+fn ask_probe(words: &[&str]) -> Result<(String, ExitStatus, String), String> {
+    let mut command = Command::new("probe-rs");
+    command.args(words);
+    let line = shown(&command);
+    say(&line);
+    let output = command.output().map_err(|error| format!("`{line}` did not start: {error}"))?;
+    let said = [output.stdout, output.stderr].concat();
+    Ok((line, output.status, String::from_utf8_lossy(&said).trim_end().to_owned()))
+}
+
+/// Starts the image that was written. A newer nRF52 locks itself whenever it starts: if it has done
+/// so already, nothing is left to do, and no permission is given that would erase it again.
+fn restart(board: BoardName) -> Result<(), String> {
+    let (line, status, said) = ask_probe(&["reset", "--chip", board.chip()])?;
+    if status.success() {
+        return Ok(());
+    }
+    if is_locked(false, &said) {
+        say(
+            "the image is written, and the chip has locked itself; unplug the board and plug it in again",
+        );
+        return Ok(());
+    }
+    Err(format!("`{line}` ended with {status}:\n{said}"))
+}
+
+/// Whether a board is locked, from what probe-rs said when it read the first word.
+fn is_locked(was_read: bool, said: &str) -> bool {
+    if !was_read {
+        return REFUSALS.iter().any(|refusal| said.contains(refusal));
+    }
+    let mut words = said.split_whitespace();
+    words.next_back().is_some_and(|word| word.trim_start_matches("0x").bytes().all(|c| c == b'0'))
+}
+
 /// Writes the image to the board and starts it.
 pub fn flash(words: &[&str]) -> Result<(), String> {
     let options = Options::parse(words, &["--erase-trial"])?;
     if need_probe().is_ok() {
+        if !options.erase_trial {
+            need_open_port(options.board, LOCKED_FLASH)?;
+        }
         let build = build(options.board)?;
         for arguments in flash_steps(options.board, &build.elf, options.erase_trial) {
             run(Command::new("probe-rs").args(arguments))?;
         }
-        return Ok(());
+        return restart(options.board);
     }
     let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
     let drive = drives(&mounts, options.board.drive()).into_iter().next().ok_or(NO_WAY)?;
@@ -85,6 +159,7 @@ pub fn lock(words: &[&str]) -> Result<(), String> {
     let options = Options::parse(words, &["--yes"])?;
     let (address, value) = options.board.lock_word().ok_or(NO_LOCK)?;
     need_probe()?;
+    need_open_port(options.board, LOCKED_LOCK)?;
     if !options.yes {
         print!(
             "This closes the debug port. It can only be opened again by erasing the whole chip, with \
@@ -100,7 +175,10 @@ pub fn lock(words: &[&str]) -> Result<(), String> {
     for arguments in lock_steps(options.board, address, value) {
         run(Command::new("probe-rs").args(arguments))?;
     }
-    say("the board is locked; `cargo xtask verify` must fail from now on");
+    say(
+        "the board is locked: `cargo xtask verify` must refuse it from now on, also after its power was \
+         off. Its firmware can only be changed by erasing the trial",
+    );
     Ok(())
 }
 
@@ -108,6 +186,7 @@ pub fn lock(words: &[&str]) -> Result<(), String> {
 pub fn verify(words: &[&str]) -> Result<(), String> {
     let options = Options::parse(words, &[])?;
     need_probe()?;
+    need_open_port(options.board, LOCKED_VERIFY)?;
     let build = build(options.board)?;
     run(Command::new("probe-rs").args(["verify", "--chip", options.board.chip()]).arg(&build.elf))?;
     say("the board holds the image of this tree");
@@ -118,6 +197,7 @@ pub fn verify(words: &[&str]) -> Result<(), String> {
 pub fn start(words: &[&str]) -> Result<(), String> {
     let options = Options::parse(words, &[])?;
     need_probe()?;
+    need_open_port(options.board, LOCKED_FLASH)?;
     let build = build(options.board)?;
     run(Command::new("probe-rs").args(["run", "--chip", options.board.chip()]).arg(&build.elf))
 }
@@ -130,15 +210,16 @@ fn build(board: BoardName) -> Result<Build, String> {
     Ok(build)
 }
 
-/// The calls of probe-rs that write an image: page by page, so that the journal stays.
+/// The calls of probe-rs that write an image: page by page, so that the journal stays. Where the
+/// trial is to be erased, a locked chip may be erased too, in either call: a newer one may have
+/// locked itself again between them.
 fn flash_steps(board: BoardName, elf: &Path, erase_trial: bool) -> Vec<Vec<String>> {
     let elf = elf.display().to_string();
-    let erase = erase_trial.then(|| vec!["erase", "--chip", board.chip()]);
-    let steps = erase.into_iter().chain([
-        vec!["download", "--chip", board.chip(), "--verify", elf.as_str()],
-        vec!["reset", "--chip", board.chip()],
-    ]);
-    steps.map(|step| step.into_iter().map(str::to_owned).collect()).collect()
+    let permission = (erase_trial && board.lock_word().is_some()).then_some(ERASE_ALL);
+    let call = |name: &'static str| [name, "--chip", board.chip()].into_iter().chain(permission);
+    let erase = erase_trial.then(|| call("erase").map(str::to_owned).collect());
+    let download = call("download").chain(["--verify", &elf]).map(str::to_owned).collect();
+    erase.into_iter().chain([download]).collect()
 }
 
 /// The calls of probe-rs that lock a board: the configuration word is written through the flash
@@ -200,8 +281,24 @@ mod tests {
             let words = steps.concat();
             assert!(!words.iter().any(|word| word.contains("erase")), "{words:?}");
             assert_eq!(steps[0][..2], ["download", "--chip"]);
-            assert_eq!(flash_steps(board, Path::new("x"), true)[0][0], "erase");
+            let erased = flash_steps(board, Path::new("x"), true);
+            assert_eq!(erased[0][0], "erase");
+            let permitted = erased.iter().filter(|step| step.iter().any(|word| word == ERASE_ALL));
+            let needed = if board.lock_word().is_some() { 2 } else { 0 };
+            assert_eq!(permitted.count(), needed, "{erased:?}");
         }
+    }
+
+    /// A locked nRF52 is known by the message of probe-rs, a locked nRF51 by a word that cannot be.
+    #[test]
+    fn locked_board_is_recognised() {
+        for refusal in REFUSALS {
+            assert!(is_locked(false, &format!(" WARN probe_rs: {refusal}. \nError: no\n")));
+        }
+        assert!(!is_locked(false, "Error: No connected probes were found.\n"));
+        assert!(is_locked(true, "00000000 \n"));
+        assert!(!is_locked(true, "20001ff8 \n") && !is_locked(true, "ffffffff\n"));
+        assert!(!is_locked(true, ""));
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! | NVMC | [`flash`]: the region `JOURNAL` of the memory layout |
 //! | TIMER0 | [`clock`]: 16 MHz count, sleep until a moment, a regular tick |
 //! | WDT | [`watchdog`] |
-//! | GPIO | [`pins`]: the LED matrix |
+//! | GPIO | [`pins`]: the serial line and the LEDs, which `model::Screen` shows a picture on |
 //! | POWER, faults | [`faults`]: panic, hard fault, stray interrupt; reset reasons |
 #![allow(unsafe_code, reason = "registers and interrupts; each block gives its own reason")]
 
@@ -30,12 +30,11 @@ pub mod watchdog;
 #[cfg_attr(feature = "microbit-v2", path = "v2.rs")]
 pub mod model;
 
-use super::display::Matrix;
 use super::flash::Flash;
 use super::memory::TrialMemory;
 use super::serial::{Receiver, Sender};
 use super::{Board, Peripherals};
-use model::{FEATURES, LED_COLUMNS, LED_MAP, LED_ROWS, WAITING, pac};
+use model::{FEATURES, WAITING, pac};
 use pac::generic::{Readable, Reg, RegisterSpec, Resettable, Writable};
 
 /// The micro:bit this firmware is built for.
@@ -47,7 +46,7 @@ impl Board for Microbit {
     type Receiver = Receiver;
     type Entropy = entropy::HardwareRng;
     type Flash = Flash<pac::NVMC>;
-    type Screen = Matrix<pins::Pin, LED_ROWS, LED_COLUMNS>;
+    type Screen = model::Screen;
     type Watchdog = watchdog::Dog;
     const ERASE_MICROSECONDS: u32 = model::ERASE_MICROSECONDS;
     const WORD_MICROSECONDS: u32 = model::WORD_MICROSECONDS;
@@ -57,9 +56,9 @@ impl Board for Microbit {
 #[must_use]
 pub fn take() -> Option<Peripherals<Microbit, FEATURES, WAITING>> {
     let chip = pac::Peripherals::take()?;
+    let watchdog = watchdog::Dog::start(chip.WDT);
     let clock = clock::Timer::start(&chip.CLOCK, chip.TIMER0);
     let restart = faults::reasons(&chip.POWER).cause();
-    let watchdog = watchdog::Dog::start(chip.WDT);
     let (sender, receiver) = serial::open(chip.UART0)?;
     // The main loop wakes by these, and nothing else interrupts it.
     // SAFETY: no critical section is open, so unmasking breaks none.
@@ -74,7 +73,7 @@ pub fn take() -> Option<Peripherals<Microbit, FEATURES, WAITING>> {
         receiver,
         entropy: entropy::HardwareRng::start(chip.RNG),
         flash: Flash(chip.NVMC),
-        screen: Matrix::new(model::led_rows(), model::led_columns(), &LED_MAP),
+        screen: model::screen(),
         watchdog,
         // SAFETY: once only, because `pac::Peripherals::take` gives its value once.
         state: unsafe { STATE.take() },

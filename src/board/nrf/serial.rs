@@ -7,6 +7,7 @@
 //! terminal waits for its reply. [`crate::board::inbox`] marks what is lost or broken.
 
 use super::model::{self, pac};
+use super::pins::{self, Pin};
 use super::{clear, happened, trigger, write};
 use crate::board::serial::{Receiver, Sender, SharedInbox, Uart};
 use heapless::Vec;
@@ -21,7 +22,7 @@ static INBOX: SharedInbox = SharedInbox::closed();
 pub(super) fn open(uart: pac::UART0) -> Option<(Sender<pac::UART0>, Receiver)> {
     // SAFETY: the interrupt is still masked.
     let receiver = unsafe { INBOX.open() }?;
-    model::connect(&uart);
+    connect(&uart);
     uart.baudrate.write(|w| w.baudrate().baud115200());
     uart.config.write(|w| w.hwfc().disabled().parity().excluded());
     uart.enable.write(|w| w.enable().enabled());
@@ -29,6 +30,20 @@ pub(super) fn open(uart: pac::UART0) -> Option<(Sender<pac::UART0>, Receiver)> {
     trigger(&uart.tasks_startrx);
     uart.intenset.write(|w| w.rxdrdy().set().error().set());
     Some((Sender(uart), receiver))
+}
+
+/// Gives the UART its pins.
+fn connect(uart: &pac::UART0) {
+    // An output and high before the UART takes it, as an idle line is.
+    let _ = Pin::new(model::TX);
+    pins::pull_up(model::RX);
+    #[cfg(feature = "microbit-v1")]
+    let (send, receive) = (&uart.pseltxd, &uart.pselrxd);
+    #[cfg(feature = "microbit-v2")]
+    let (send, receive) = (&uart.psel.txd, &uart.psel.rxd);
+    // A pin's number without the bits above it, which would disconnect it.
+    write(send, model::TX);
+    write(receive, model::RX);
 }
 
 impl Uart for pac::UART0 {

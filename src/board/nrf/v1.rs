@@ -1,7 +1,7 @@
 //! Constants and pins of the micro:bit v1.
 
 use super::pins::Pin;
-use super::write;
+use crate::board::display::Matrix;
 pub use nrf51_pac as pac;
 
 /// Bytes of a flash page.
@@ -20,49 +20,32 @@ pub const WAITING: usize = 256;
 /// The serial port's interrupt.
 pub const UART_INTERRUPT: pac::Interrupt = pac::Interrupt::UART0;
 
-/// Rows of the LED matrix as it is wired.
-pub const LED_ROWS: usize = 3;
-/// Columns of the LED matrix as it is wired.
-pub const LED_COLUMNS: usize = 9;
+/// The serial line, towards the USB interface chip: P0.24 and P0.25.
+pub const TX: u32 = 24;
+/// Its receiving side.
+pub const RX: u32 = 25;
+
+/// The LEDs: 3 rows and 9 columns as they are wired.
+pub type Screen = Matrix<Pin, 3, 9>;
 /// Where each wired LED sits in a picture: 5 * y + x; 25 where there is none.
-pub const LED_MAP: [[u8; LED_COLUMNS]; LED_ROWS] = [
+const LED_MAP: [[u8; 9]; 3] = [
     [0, 2, 4, 19, 18, 17, 16, 15, 11],
     [14, 10, 12, 1, 3, 23, 21, 25, 25],
     [22, 24, 20, 5, 6, 7, 8, 9, 13],
 ];
 
-/// P0.24 and P0.25, towards the USB interface chip.
-const TX: u32 = 24;
-const RX: u32 = 25;
-
-/// Gives the UART its pins.
-pub fn connect(uart: &pac::UART0) {
-    // An output and high before the UART takes it, as an idle line is.
-    let _ = pin(TX);
-    // Pulled up, so that an unplugged line reads as idle.
-    // SAFETY: a register block that exists for ever; this pin is used by nothing else.
-    let port = unsafe { &*pac::GPIO::ptr() };
-    #[allow(clippy::indexing_slicing, reason = "a constant, below the 32 pins of a port")]
-    port.pin_cnf[RX as usize].write(|w| w.dir().input().input().connect().pull().pullup());
-    write(&uart.pseltxd, TX);
-    write(&uart.pselrxd, RX);
-}
-
-/// The rows, P0.13 to P0.15; high selects.
+/// The rows are P0.13 to P0.15, the columns P0.04 to P0.12.
 #[must_use]
-pub fn led_rows() -> [Pin; LED_ROWS] {
-    [13, 14, 15].map(pin)
+pub fn screen() -> Screen {
+    let columns = [4, 5, 6, 7, 8, 9, 10, 11, 12];
+    Matrix::new([13, 14, 15].map(Pin::new), columns.map(Pin::new), &LED_MAP)
 }
 
-/// The columns, P0.04 to P0.12; low lights.
-#[must_use]
-pub fn led_columns() -> [Pin; LED_COLUMNS] {
-    [4, 5, 6, 7, 8, 9, 10, 11, 12].map(pin)
-}
-
-fn pin(number: u32) -> Pin {
-    Pin::new(pac::GPIO::ptr(), number)
-}
-
-/// The register block behind a [`Pin`].
+/// The registers behind a [`Pin`].
 pub type Port = pac::gpio::RegisterBlock;
+
+/// The only port.
+#[must_use]
+pub const fn port(_: u32) -> *const Port {
+    pac::GPIO::ptr()
+}

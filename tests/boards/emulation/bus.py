@@ -40,6 +40,8 @@ class Bus:
         return Nothing(), 0
 
     def load(self, start, _, place, size, __):
+        if self.chip.unmeasured:
+            self.chip.now += self.chip.MICROSECOND // 2
         self.chip.catch_up()
         block, register = self.locate(start + place, size)
         return block.read(register) % 2**32

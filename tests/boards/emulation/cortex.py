@@ -3,7 +3,11 @@ modelled here. The chips (`tests/boards/nrf52833/chip.py`, `tests/boards/rp2350/
 
 Time is counted in cycles. Instructions run in slices; within a slice time moves only where a peripheral lets
 it move. Interrupts are taken between slices, a few microseconds late at most. A sleep or a poll for the end of
-something jumps to the next event. Until the firmware is ready nobody compares moments, and slices are longer.
+something jumps to the next event.
+
+Until the firmware is ready nobody compares moments, and a start is not measured: the engine, which counts instructions
+one by one, runs three times as fast without. Then time passes in flash, in sleep and in accesses to peripherals; an
+interrupt is taken when the processor sleeps or unmasks it, and the noise of the nRF comes at once.
 
 What a chip's specification forbids (a third write of a word, a register that does not exist ..) is added to
 `violations`; tests require that list to be empty.
@@ -12,18 +16,20 @@ What a chip's specification forbids (a third write of a word, a register that do
 import ctypes
 import heapq
 import random
+import signal
 import struct
 
 from unicorn import Uc, UcError, arm_const as arm
 from unicorn import UC_ARCH_ARM, UC_HOOK_CODE, UC_HOOK_INTR, UC_HOOK_MEM_WRITE, UC_MODE_MCLASS, UC_MODE_THUMB
 
-# Instructions of a slice, for each cycle of a microsecond: a slice takes 6 microseconds on every chip. In `start` it may
-# take longer: a slice costs as much of our time as some hundred instructions.
-SLICE, START_SLICE = 4, 16
+# Instructions of a slice, for each cycle of a microsecond: a slice takes 6 microseconds on every chip.
+SLICE = 4
 # While an interrupt waits for the processor to unmask it.
 SHORT_SLICE = 4
 CYCLES_PER_INSTRUCTION = 1.5
 WRITES_PER_ERASE = 2
+# Seconds of ours after which a start that never sleeps has failed: the process ends, and so does its test.
+START_PATIENCE = 300
 
 # Causes of a reset; 0 is power.
 PIN, DOG, SOFTWARE, LOCKUP = 1, 2, 4, 8
@@ -104,7 +110,7 @@ class Cortex:
         self.noise = True
         self.stuck_noise = None
         self.slice = SLICE * self.MICROSECOND
-        self.ready = False
+        self.ready = self.unmeasured = False
         # Where the engine puts the program counter after every slice.
         self.place = ctypes.c_uint32()
         self.at_place = ctypes.byref(self.place)
@@ -119,7 +125,8 @@ class Cortex:
         self.map_memory()
         for _, runs, data in self.image.segments:
             for at in range(0, len(data), 2):
-                hook = {b"\x30\xbf": self.on_sleep, b"\xfe\xe7": self.on_hang}.get(data[at:at + 2])
+                hook = {b"\x30\xbf": self.on_sleep, b"\xfe\xe7": self.on_hang,
+                        b"\x62\xb6": self.on_unmask}.get(data[at:at + 2])
                 if hook:
                     self.uc.hook_add(UC_HOOK_CODE, hook, None, runs + at, runs + at)
         self.power_up()
@@ -275,6 +282,11 @@ class Cortex:
     def on_sleep(self, *_):
         self.stop("sleep")
 
+    def on_unmask(self, *_):
+        """Interrupts are about to be unmasked. In a start one that waits is taken here, else at the end of a slice."""
+        if self.unmeasured and self.latched & self.enabled:
+            self.stop("unmask")
+
     def on_hang(self, *_):
         """A jump to itself: only an interrupt or a reset ends it."""
         self.stop("poll")
@@ -311,7 +323,7 @@ class Cortex:
     def execute(self, count):
         self.stopped, self.torn_word = None, None
         try:
-            self.uc.emu_start(self.pc | 1, 0xFFFFFFFF, count=count)
+            self.uc.emu_start(self.pc | 1, 0xFFFFFFFF, count=0 if self.unmeasured else count)
         except UcError:
             self.stopped = self.stopped or "fault"
         # What `reg_read` does, in a fifth of its time.
@@ -323,6 +335,9 @@ class Cortex:
             moment = self.next_moment()
             if moment is not None:
                 self.now = max(self.now, moment)
+        elif reason == "unmask":
+            self.pc += 2
+            self.uc.reg_write(arm.UC_ARM_REG_PRIMASK, 0)
         elif reason == "sleep":
             self.pc += 2
             self.asleep = True
@@ -398,12 +413,20 @@ class Cortex:
 
     def start(self, time):
         """Runs until the firmware is ready for requests, at most for so many microseconds. Whether it is."""
-        self.ready, self.slice = False, START_SLICE * self.MICROSECOND
+        self.ready = False
+        self.measure(False)
+        signal.alarm(START_PATIENCE)
         try:
             self.run(time, lambda: self.ready)
         finally:
-            self.slice = SLICE * self.MICROSECOND
+            signal.alarm(0)
+            self.measure(True)
         return self.ready
+
+    def measure(self, measured):
+        """Whether instructions are counted, which is a part of the code that the engine has translated."""
+        self.unmeasured = not measured
+        self.uc.ctl_flush_tb()
 
     def send(self, data, after):
         """Puts bytes on the line, `after` microseconds from now or behind those that are on it already."""

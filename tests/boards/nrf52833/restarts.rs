@@ -5,6 +5,7 @@ use super::CHIP;
 use crate::emulation::board::Firmware;
 use crate::emulation::purges;
 use crate::emulation::scenarios::{self, begun, restarted};
+use crate::qemu::bedside::sealed;
 
 /// Longer than the watchdog waits, in microseconds.
 const WATCHDOG: u64 = 17_000_000;
@@ -64,4 +65,23 @@ fn crashes_are_reported_as_fault() {
 #[test]
 fn watchdog_resets_a_hung_board() {
     scenarios::hang(&CHIP, WATCHDOG);
+}
+
+/// A reset by software leaves the watchdog running: it is reloaded before the repair of a journal
+/// that takes longer than it would have left.
+#[test]
+fn watchdog_is_reloaded_after_a_soft_reset() {
+    /// Microseconds for which a request has kept the watchdog unfed, of its 16 seconds.
+    const UNFED: u32 = 13_000_000;
+    let (mut board, known) = begun(&CHIP, Firmware::Release, 24);
+    board.slow_flash(UNFED);
+    board.send(format!("{}\n", sealed(&known.next())).as_bytes(), 0);
+    // The first word of the record is written, and most others are not.
+    board.run(u64::from(UNFED));
+    let before = board.state().erases;
+    board.reset_by_software();
+    let erased = board.state().erases.iter().zip(&before).filter(|(now, then)| now > then).count();
+    assert!(erased > 50, "{erased} pages were erased: the repair takes too little time");
+    restarted(&mut board, &known, "reset");
+    assert_eq!(board.state().resets, [0, 4], "power and software");
 }

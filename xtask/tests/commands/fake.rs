@@ -8,14 +8,25 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Its arguments become a line of the file `calls` beside it. It fails if the first one is the
-/// content of the file `fails`.
+/// content of the file `fails`, or, with the text of the file `locked`, if there is one and it has
+/// no permission to erase everything. The word that it reads is the one in the file `word`.
 const SCRIPT: &str = "\
 #!/bin/sh
 here=${0%/*}
 [ \"$1\" = --version ] && exit 0
 echo \"$*\" >> \"$here/calls\"
+[ \"$1\" = read ] && cat \"$here/word\"
+case \"$*\" in
+*--allow-erase-all*) ;;
+*) cat \"$here/locked\" >&2 2>/dev/null && exit 1 ;;
+esac
 [ \"$1\" != \"$(cat \"$here/fails\" 2>/dev/null)\" ]
 ";
+/// What probe-rs says of a locked nRF52 (versions 0.23 to 0.29).
+const LOCKED: &str = " WARN probe_rs::vendor::nordicsemi::sequences::nrf52: Core is locked. Erase procedure \
+    will be started to unlock it.\nError: Connecting to the chip was unsuccessful.\n\nCaused by:\n    \
+    0: An ARM specific error occurred.\n    1: An operation could not be performed because it lacked the \
+    permission to do so: erase_all\n";
 
 /// A folder with the fake, removed at the end.
 pub struct Fake {
@@ -35,6 +46,7 @@ impl Fake {
         let fake = Self::missing();
         let program = fake.folder.join("probe-rs");
         fs::write(&program, SCRIPT).unwrap();
+        fake.first_word("20001ff8");
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         fake
     }
@@ -52,6 +64,16 @@ impl Fake {
     /// Lets the calls with this first word fail.
     pub fn fail_at(&self, word: &str) {
         fs::write(self.folder.join("fails"), word).unwrap();
+    }
+
+    /// The board is an nRF52 that is locked.
+    pub fn lock(&self) {
+        fs::write(self.folder.join("locked"), LOCKED).unwrap();
+    }
+
+    /// The first word of the board's flash, as a debugger reads it.
+    pub fn first_word(&self, word: &str) {
+        fs::write(self.folder.join("word"), format!("{word} \n")).unwrap();
     }
 
     /// Runs a command of xtask to its end: whether it succeeded, and the calls of probe-rs.

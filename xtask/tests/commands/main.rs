@@ -5,3 +5,4 @@ mod embed;
 mod fake;
 mod house;
 mod probe;
+mod sizes;
