@@ -77,8 +77,34 @@ fn in_manner(manner: Manner, command: Command) -> Command {
 }
 
 /// Tests that have a long version, by their binaries. `cargo xtask test` runs the short one.
-const LONG: [(&str, &[&str]); 4] = [
+const LONG: [(&str, &[&str]); 5] = [
     ("audit", &["privacy::ledger_designs_lose_epsilon_and_no_more"]),
+    (
+        "boards",
+        &[
+            "nrf52833::blinded::kit_reply_times_do_not_depend_on_arms",
+            "nrf52833::line::overrun_never_makes_another_request",
+            "nrf52833::restarts::cut_erase_keeps_or_removes_the_trial",
+            "nrf52833::restarts::cut_first_start_ends_blank",
+            "nrf52833::restarts::journal_goes_round_its_region",
+            "nrf52833::restarts::power_cuts_lose_nothing_answered",
+            "nrf52833::trials::reply_behind_a_look_keeps_its_slot",
+            "nrf52833::trials::reply_slots_do_not_depend_on_patients",
+            "qemu::blinded::a_ready_kit_costs_little",
+            "qemu::measures::instruction_counts_are_within_their_limits",
+            "qemu::measures::reply_slots_do_not_depend_on_patients",
+            "qemu::restarts::a_reset_at_any_moment_loses_nothing",
+            "qemu::restarts::cut_erase_keeps_or_removes_the_trial",
+            "qemu::restarts::cut_first_start_ends_blank",
+            "qemu::restarts::random_power_cuts_lose_no_answer",
+            "qemu::twin::board_and_host_agree_over_2000_patients",
+            "rp2350::restarts::cut_erase_keeps_or_removes_the_trial",
+            "rp2350::restarts::cut_first_start_ends_blank",
+            "rp2350::restarts::power_cuts_lose_nothing_answered",
+            "rp2350::trials::reply_behind_a_look_keeps_its_slot",
+            "rp2350::trials::reply_slots_do_not_depend_on_patients",
+        ],
+    ),
     ("commands", &["documents::shown_commands_work"]),
     (
         "device",
@@ -103,8 +129,10 @@ const LONG: [(&str, &[&str]); 4] = [
 pub fn release_check(long: bool) -> Result<(), String> {
     let steps = Steps::of("release-check");
     if long {
+        let images = steps.step("images for tests", || Images::make(&tools::compiler()?))?;
         for (binary, names) in LONG {
-            steps.step(&format!("long tests of {binary}"), || long_tests(binary, names))?;
+            steps
+                .step(&format!("long tests of {binary}"), || long_tests(&images, binary, names))?;
         }
     }
     steps.step("reproducible images", dist::reproduce)?;
@@ -116,8 +144,8 @@ pub fn release_check(long: bool) -> Result<(), String> {
 }
 
 /// Runs the long versions of these tests of a binary, all of which must be there.
-fn long_tests(binary: &str, names: &[&str]) -> Result<(), String> {
-    let mut list = tests();
+fn long_tests(images: &Images, binary: &str, names: &[&str]) -> Result<(), String> {
+    let mut list = images.test();
     list.args(["--test", binary, "--", "--list", "--exact"]).args(names);
     // Cargo says there that it waits for another one.
     list.stderr(Stdio::inherit());
@@ -128,7 +156,7 @@ fn long_tests(binary: &str, names: &[&str]) -> Result<(), String> {
     if let Some(missing) = names.iter().find(|name| !is_there(name)) {
         return Err(format!("{binary} has no test {missing}"));
     }
-    let mut command = tests();
+    let mut command = images.test();
     command.args(["--test", binary, "--", "--exact"]).args(names);
     run(command.env("EQUIPOISE_LONG", "1"))
 }

@@ -297,6 +297,7 @@ fn counts() -> Result<(), String> {
     command
         .args(["--test", "boards", "--", "--nocapture"])
         .args(["instruction_counts", "ready_kit", "back_to_back"])
+        .env("EQUIPOISE_LONG", "1")
         .stderr(Stdio::inherit());
     let line = shown(&command);
     let output = command.output().map_err(|error| format!("`{line}` did not start: {error}"))?;

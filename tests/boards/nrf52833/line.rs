@@ -4,11 +4,11 @@
 use super::CHIP;
 use crate::emulation::board::{EmulatedBoard, Firmware};
 use crate::qemu::bedside::{Bedside, Dice, unsealed};
+use crate::times;
 use std::collections::BTreeSet;
 
 /// Longer than a reply takes with one erase, in microseconds.
 const REPLY: u64 = 150_000;
-const ROUNDS: u32 = 100;
 
 /// Whatever an overrun costs, a request is carried out as it was sent or refused: no reply names a
 /// patient whom nobody named, and nobody else is assigned or resolved. The requests carry no
@@ -26,7 +26,8 @@ fn overrun_never_makes_another_request() {
             assigned += 1;
             board.ask(&format!("ASSIGN {assigned} 0"));
         }
-        for m in 1..=ROUNDS {
+        let rounds = times(40, 100);
+        for m in 1..=rounds {
             // The next patient is assigned, and without waiting for the reply the oldest is
             // declared lost. The first flash operation takes so long that bytes of the
             // second request are lost.
@@ -62,7 +63,7 @@ fn overrun_never_makes_another_request() {
             "overwrite {overwrite}: {overruns} bytes lost, {refused} lines refused, none misread"
         );
         assert!(
-            overruns > 50 && refused > 20,
+            overruns > u64::from(rounds) / 2 && refused > rounds / 5,
             "{overruns} overruns, {refused} refused: too little was tested"
         );
     }

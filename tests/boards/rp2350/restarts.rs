@@ -5,6 +5,7 @@ use super::CHIP;
 use crate::emulation::board::Firmware;
 use crate::emulation::purges;
 use crate::emulation::scenarios::{self, begun, restarted};
+use crate::times;
 
 /// Longer than the watchdog waits, in microseconds.
 const WATCHDOG: u64 = 61_000_000;
@@ -13,19 +14,19 @@ const WATCHDOG: u64 = 61_000_000;
 /// words and pages and RAM full of anything: nothing that was answered is lost. Requirement D2.
 #[test]
 fn power_cuts_lose_nothing_answered() {
-    scenarios::power_cuts(&CHIP, 24);
+    scenarios::power_cuts(&CHIP, times(16, 24));
 }
 
 /// The power fails in the first start, and in the start after it: the board ends up blank.
 #[test]
 fn cut_first_start_ends_blank() {
-    purges::first_start_cuts(&CHIP, 20);
+    purges::first_start_cuts(&CHIP, times(8, 20));
 }
 
 /// The power fails in `ERASE`, and in the start after it: the trial is as it was, or gone.
 #[test]
 fn cut_erase_keeps_or_removes_the_trial() {
-    purges::erase_cuts(&CHIP, 20);
+    purges::erase_cuts(&CHIP, times(8, 20));
 }
 
 /// The journal goes round its whole region, a page a power-up, and nothing is lost.

@@ -6,3 +6,4 @@ mod fake;
 mod house;
 mod probe;
 mod sizes;
+mod waiting;
