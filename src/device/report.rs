@@ -15,7 +15,7 @@ use super::health::Entropy;
 use super::ready::Ready;
 use super::{Answer, send};
 use crate::design::schedule;
-use crate::estimate::{Basis, Estimate};
+use crate::estimate::Basis;
 use crate::journal::JournalFlash;
 use crate::plan::Plan;
 use crate::terms::Phase;
@@ -25,7 +25,8 @@ use crate::wire::{
     TrialName,
 };
 
-/// The MAC of a report, row by row.
+/// The MAC of a report, row by row. (Nothing here is inlined: the v1's stack has room for one of
+/// these steps at a time.)
 #[derive(Debug)]
 pub struct ReportMac(Hmac<Sha256>);
 
@@ -39,6 +40,7 @@ impl Write for ReportMac {
 impl ReportMac {
     /// Starts with the trial and its plan, under the report key ([`Role::Report`]).
     #[must_use]
+    #[inline(never)]
     pub fn new(report_key: &CustodianKey, trial: TrialName, plan: &Plan) -> Self {
         let mut mac = Self(report_key.mac());
         // Writing to a MAC cannot fail.
@@ -47,25 +49,29 @@ impl ReportMac {
     }
 
     /// Signs a row.
+    #[inline(never)]
     pub fn row(&mut self, row: &Row) {
         let _ = writeln!(self, "{row}");
     }
 
     /// The MAC of a report with this end.
     #[must_use]
+    #[inline(never)]
     pub fn finish(mut self, end: &Ending) -> [u8; MAC_BYTES] {
         let _ = writeln!(self, "{end}");
         self.0.finalize().into_bytes().into()
     }
 }
 
-/// The row of a feature with this estimate.
-fn row(feature: u8, estimate: &Estimate) -> Row {
+/// The row of a feature, if it has an estimate.
+#[inline(never)]
+fn row<const M: usize, const U: usize>(trial: &Trial<M, U>, feature: u8) -> Option<Row> {
+    let estimate = trial.estimate(feature)?;
     let (effect, low, high, outcomes) = estimate.in_millionths();
     let error = Micro(libm::ceil(estimate.deviation * 1e6) as i32);
     let [low, high] = [low, high].map(Micro);
     let basis = estimate.basis.as_ref().map(basis);
-    Row { feature, estimate: Micro(effect), error, low, high, outcomes, basis }
+    Some(Row { feature, estimate: Micro(effect), error, low, high, outcomes, basis })
 }
 
 fn basis(basis: &Basis) -> RowBasis {
@@ -83,6 +89,7 @@ fn basis(basis: &Basis) -> RowBasis {
 }
 
 /// The end of a report of a trial with that many rows.
+#[inline(never)]
 fn ending<const M: usize, const U: usize>(trial: &Trial<M, U>, rows: u8, counted: u32) -> Ending {
     let closed = trial.phase() == Phase::Closed;
     let planned = || schedule::looks(trial.plan());
@@ -134,8 +141,7 @@ where
         let mut mac = ReportMac::new(key, name, trial.plan());
         let (mut rows, mut counted) = (0, 0u32);
         for feature in 0..trial.plan().features() {
-            let Some(estimate) = trial.estimate(feature) else { continue };
-            let row = row(feature, &estimate);
+            let Some(row) = row(trial, feature) else { continue };
             mac.row(&row);
             send(&Reply::Row(row), out);
             rows += 1;

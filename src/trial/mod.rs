@@ -154,8 +154,7 @@ impl<const M: usize, const U: usize> Trial<M, U> {
         self.history = [Count::NONE; MAX_LOOKS];
         self.given = Given::NOTHING;
         self.waiting.clear(plan.is_blinded());
-        let fresh = self.design.feature();
-        self.features.iter_mut().for_each(|feature| *feature = fresh);
+        self.clear_features();
         let features = u64::MAX >> (u64::BITS - M as u32);
         self.dirty = Dirty::everything(U as u16, features);
         self.schedule();

@@ -43,6 +43,14 @@ pub enum Part {
 }
 
 impl<const M: usize, const U: usize> Trial<M, U> {
+    /// Makes every feature one without patients.
+    // Not inlined: a copy of a feature on the stack of the mount is too much for the v1.
+    #[inline(never)]
+    pub(super) fn clear_features(&mut self) {
+        let fresh = self.design.feature();
+        self.features.iter_mut().for_each(|feature| *feature = fresh);
+    }
+
     /// Changes since the last [`Self::mark_clean`].
     pub(crate) const fn dirty(&self) -> Dirty {
         self.dirty
