@@ -133,6 +133,7 @@ fn direction_and_no_effects() {
         browser.click("Progress");
         let shown = browser.shows(&["21 of 30 patients", "Effects are not shown here"]);
         assert!(!shown.contains("interval") && !shown.contains("favours"), "{shown}");
+        assert!(!shown.contains("so far, looks so far"), "{shown}");
         examine(&browser, &format!("progress-{closed}"));
         let asked = browser.run_async(
             "const done = arguments[arguments.length - 1]; send({ order: 'report' }).then(done)",

@@ -94,7 +94,7 @@ function progressView() {
           ["Resolved", `${status.assigned - status.waiting}: an outcome or a loss`],
           ["Waiting", String(status.waiting)],
           ["Phase", status.phase],
-          ["Looks", `${status.looks} so far, ${status.look}`],
+          ["Looks", status.closed ? `${status.looks}` : `${status.looks} so far, ${status.look}`],
           ["Direction", state.direction],
         ])
       : el("p", {}, none),
