@@ -16,6 +16,7 @@ use equipoise_ward::bedside::failure;
 use equipoise_ward::failure::Failure;
 use equipoise_ward::line::client::Client;
 use equipoise_ward::line::custodian;
+use equipoise_ward::own_file::write_private;
 use equipoise_ward::records::code_break;
 use equipoise_ward::records::keys::KeyFile;
 use equipoise_ward::records::log::{Event, Log};
@@ -34,6 +35,9 @@ pub struct KeygenArgs {
     /// The custodian's key from which that of the role follows
     #[arg(long, value_name = "FILE", requires = "role")]
     from: Option<PathBuf>,
+    /// Also write the key to SHEET, for paper: delete it once it is printed
+    #[arg(long, value_name = "SHEET", conflicts_with = "role")]
+    print: Option<PathBuf>,
 }
 
 fn role() -> impl TypedValueParser<Value = Role> {
@@ -43,7 +47,7 @@ fn role() -> impl TypedValueParser<Value = Role> {
 /// Draws a custodian's key.
 ///
 /// # Errors
-/// The file exists, or cannot be written.
+/// The file or the sheet exists, or cannot be written.
 pub fn keygen(args: &KeygenArgs) -> Result<(), CliError> {
     if let (Some(role), Some(from)) = (args.role, &args.from) {
         let key = KeyFile::read(from)?.hand_on(role, &args.file)?;
@@ -60,11 +64,23 @@ pub fn keygen(args: &KeygenArgs) -> Result<(), CliError> {
         ));
         return Ok(());
     }
-    KeyFile::generate(&args.file)?;
+    if let Some(sheet) = args.print.as_ref().filter(|sheet| sheet.exists()) {
+        return Err(CliError::usage(format!("{}: exists; nothing was made", sheet.display())));
+    }
+    let key = KeyFile::generate(&args.file)?;
+    let file = args.file.display();
     say(&format!(
-        "{} holds a new key. Keep a copy in a safe place: without it a trial cannot be closed.\n",
-        args.file.display()
+        "{file} holds a new key. Keep a copy in a safe place: without it a trial cannot be closed.\n"
     ));
+    if let Some(path) = &args.print {
+        write_private(path, key.sheet().as_bytes(), false)
+            .map_err(|error| Failure::file(path, &error))?;
+        let sheet = path.display();
+        say(&format!(
+            "{sheet} is the key for paper. Print it twice, seal both sheets, keep them in two places, and delete \
+             {sheet}. Back into a file: equipoise key read SHEET --out FILE\n"
+        ));
+    }
     Ok(())
 }
 
@@ -89,14 +105,27 @@ enum KeyCommand {
         #[command(flatten)]
         device: PortArgs,
     },
+    /// Bring the custodian's key back from its sheet of paper
+    Read {
+        /// File with the nine lines of the sheet or the text of its QR code; `-` for standard input
+        sheet: PathBuf,
+        /// Key file to make, readable by its owner alone
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
 }
 
-/// Shows a key's check value, or asks a device to prove that it holds the key.
+/// Shows a key's check value, asks a device to prove that it holds the key, or brings the key back
+/// from paper.
 ///
 /// # Errors
-/// A file that holds no such key, no device, or a device that does not hold it.
+/// A file that holds no such key, mistakes on a sheet, no device, or a device that does not hold it.
 pub fn key(args: &KeyArgs) -> Result<(), CliError> {
     match &args.command {
+        KeyCommand::Read { sheet, out } => {
+            KeyFile::from_sheet(sheet, out)?;
+            say(&format!("{} holds the key of the sheet.\n", out.display()));
+        }
         KeyCommand::Show { file } => {
             let key = KeyFile::read_any(file)?;
             let role = key.role().map_or("custodian", Role::name);

@@ -18,7 +18,7 @@ const ROLES: [(&str, &[&str]); 6] = [
             "note", "staff", "status",
         ],
     ),
-    ("Custodian", &["check", "keygen", "provision", "close", "report", "erase"]),
+    ("Custodian", &["check", "keygen", "key", "provision", "close", "report", "erase"]),
     ("Pharmacy", &["kits"]),
     ("Statistician", &["plan", "simulate", "merge", "pareto", "normality", "pool"]),
     ("Auditor", &["audit", "sample", "log", "reconcile"]),

@@ -19,6 +19,7 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::failure::Failure;
 use crate::line::client::Report;
 use crate::os;
+use crate::records::key_sheet;
 use equipoise::device::auth::{CustodianKey, Presence, Role};
 use equipoise::device::report::ReportMac;
 use equipoise::kits::KitKey;
@@ -31,6 +32,8 @@ use equipoise::wire::{
 const DIGITS: usize = MAC_BYTES * 2;
 /// Most bytes of a key file: the digits, and white space around them.
 const MOST_TEXT: usize = 256;
+/// Most bytes of a sheet that are read.
+const MOST_SHEET: u64 = 64 * 1024;
 /// Bytes of the stack that are overwritten after use. Calls with a key take a few thousand.
 const STACK: usize = 64 * 1024;
 
@@ -80,6 +83,32 @@ impl KeyFile {
         let key = Self(Box::new(*self.role_key(role)?.bytes()), Some(role));
         key.write(path)?;
         Ok(key)
+    }
+
+    /// Brings a key back from its sheet ([`key_sheet`]), `-` for standard input, and writes it to a
+    /// new file of mode 0600.
+    ///
+    /// # Errors
+    /// Mistakes on the sheet, or a file cannot be read, exists or cannot be written.
+    pub fn from_sheet(sheet: &Path, path: &Path) -> Result<Self, Failure> {
+        let mut text = Zeroizing::new(String::with_capacity(MOST_SHEET as usize));
+        let read = if sheet == Path::new("-") {
+            io::stdin().take(MOST_SHEET).read_to_string(&mut text)
+        } else {
+            File::open(sheet).and_then(|file| file.take(MOST_SHEET).read_to_string(&mut text))
+        };
+        read.map_err(|error| Failure::file(sheet, &error))?;
+        let bytes = key_sheet::read(&text)
+            .map_err(|mistakes| Failure::Usage(format!("the sheet: {mistakes}")))?;
+        let key = Self(Box::new(*bytes), None);
+        key.write(path)?;
+        Ok(key)
+    }
+
+    /// The sheet of this key, for paper.
+    #[must_use]
+    pub fn sheet(&self) -> Zeroizing<String> {
+        key_sheet::sheet(&self.0)
     }
 
     fn write(&self, path: &Path) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! Closing, erasing, reports and keys.
 
 use super::*;
+use std::os::unix::fs::PermissionsExt as _;
 
 /// `close` and `erase` say what will be lost and need `--yes`; reports are not overwritten.
 /// Requirement W7.
@@ -302,4 +303,34 @@ fn keys_of_roles_have_one_right() {
     assert_eq!(ward.run(&["keygen", "stranger"]).code, 0);
     let stranger = ward.on_device(&["key", "prove", "stranger"]);
     assert!(stranger.code == 1 && stranger.err.contains("holds another key"), "{stranger:?}");
+}
+
+/// The key goes to paper and comes back, typed or from a file; a mistake is named by its line, and
+/// no file is overwritten.
+#[test]
+fn a_key_comes_back_from_paper() {
+    let ward = Ward::new();
+    let said = ward.run(&["keygen", "key", "--print", "sheet"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let mode = std::fs::metadata(ward.file("sheet")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let text = |name: &str| std::fs::read_to_string(ward.file(name)).unwrap();
+    assert!(!said.out.contains(text("key").trim()) && !text("sheet").contains(text("key").trim()));
+    assert_eq!(ward.run(&["key", "read", "sheet", "--out", "again"]).code, 0);
+    assert_eq!(text("again"), text("key"));
+    let sheet = text("sheet");
+    let lines = sheet.lines().filter(|line| line.len() == 14 && line.starts_with("  "));
+    let typed = lines.collect::<Vec<_>>().join("\n");
+    assert_eq!(ward.run_with(&["key", "read", "-", "--out", "typed"], &typed).code, 0);
+    assert_eq!(text("typed"), text("key"));
+    let wrong = typed.replace("  4  ", "  3  ");
+    let done = ward.run_with(&["key", "read", "-", "--out", "wrong"], &wrong);
+    assert!(done.code != 0 && done.err.contains("line 3"), "{done:?}");
+    assert!(!ward.file("wrong").exists());
+    for words in
+        [&["keygen", "other", "--print", "sheet"][..], &["key", "read", "sheet", "--out", "key"]]
+    {
+        assert_ne!(ward.run(words).code, 0, "{words:?}");
+    }
+    assert!(!ward.file("other").exists());
 }
