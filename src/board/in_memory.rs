@@ -61,6 +61,8 @@ impl<F: JournalFlash, E: Entropy> Board for MemoryBoard<F, E> {
 #[derive(Clone, Debug, Default)]
 pub struct StillClock {
     microseconds: u32,
+    /// The moment up to which the last wait would have lasted.
+    awaited: u32,
 }
 
 impl StillClock {
@@ -79,7 +81,9 @@ impl Clock for StillClock {
 
     fn sleep(&mut self, _: impl FnMut() -> bool) {}
 
-    fn sleep_until(&mut self, _: u32) {}
+    fn sleep_until(&mut self, moment: u32) {
+        self.awaited = moment;
+    }
 }
 
 /// Bytes that the device has sent.
@@ -189,6 +193,15 @@ impl<F: JournalFlash, E: Entropy, G: Seeded, const M: usize, const U: usize>
         self.main_loop.receiver.0.extend(bytes);
         while self.main_loop.answer_line(&mut self.device) {}
         out.append(&mut self.main_loop.sender.0);
+    }
+
+    /// Microseconds from now to the moment that was waited for last: that of the last reply, unless
+    /// noise was drawn since.
+    #[cfg(feature = "inspect")]
+    #[must_use]
+    pub const fn awaited(&self) -> u32 {
+        let StillClock { microseconds, awaited } = self.main_loop.clock;
+        awaited.wrapping_sub(microseconds)
     }
 
     /// Steps until there is nothing left to do before the next byte.

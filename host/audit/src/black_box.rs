@@ -10,9 +10,10 @@
 //! # Replies that may not vary
 //! Arms and reports are random, and the categories are made of them. All other replies depend on
 //! public counts alone: those to outcomes, to the close, and to what anybody may ask
-//! ([`Desk::probe`], without a report), which is asked after every patient whose number is a
+//! ([`Desk::probe_line`], without a report), which is asked after every patient whose number is a
 //! multiple of [`PROBED`] and before the close, but never with t as the last patient. Without what
-//! is random by design ([`public`]) they are the same in every run of both trials. So they are
+//! is random by design ([`public`]) they are the same in every run of both trials; so are flash
+//! work and the moments of replies. They are
 //! compared with those of a reference run, and if any byte differs, a reply depends on a patient or
 //! on chance: nothing bounds the loss then, and it counts as infinite.
 //!
@@ -33,7 +34,7 @@
 
 use rayon::prelude::*;
 
-use super::desk::{Desk, Leak, arm_of};
+use super::desk::{Beside, Desk, Fault, arm_of};
 use super::finding::{Finding, Method, claim};
 use super::loss::Loss;
 use equipoise::device::generator::{Generator, Seeded};
@@ -75,12 +76,9 @@ pub struct Seen {
     pub others: [i64; 4],
     /// The rows of the report: estimate in millionths, outcomes.
     pub rows: Vec<(i64, i64)>,
-    /// Replies that are the same in every run of both trials.
+    /// Replies that are the same in every run of both trials, flash work and moments of replies.
     pub transcript: String,
 }
-
-/// The fault of a device under the black box.
-pub type BlackBoxLeak = Leak<10, 8>;
 
 /// Replies without what is random by design: nonces, the id of the trial and the checksum over it,
 /// and the arm in the reply that was `given` to the last patient, if it comes again just as it was.
@@ -195,11 +193,11 @@ impl Experiment {
         self.finding_of::<Generator>(runs, None)
     }
 
-    /// The same for devices with another generator, or with replies that leak.
+    /// The same for devices with another generator, or with a fault.
     #[must_use]
-    pub fn finding_of<G: Seeded>(&self, runs: u32, leak: Option<BlackBoxLeak>) -> Finding {
-        let reference = self.run::<G>(0, 0, leak).transcript;
-        let counts = [0, 1].map(|trial| self.count::<G>(trial, runs, leak, &reference));
+    pub fn finding_of<G: Seeded>(&self, runs: u32, fault: Option<Fault>) -> Finding {
+        let reference = self.run::<G>(0, 0, fault).transcript;
+        let counts = [0, 1].map(|trial| self.count::<G>(trial, runs, fault, &reference));
         let claimed = claim(&self.plan);
         let (epsilon, delta) = claimed.map_or((0.0, 0.0), |claim| (claim.epsilon, claim.delta));
         let found = match counts {
@@ -221,7 +219,7 @@ impl Experiment {
         &self,
         trial: usize,
         runs: u32,
-        leak: Option<BlackBoxLeak>,
+        fault: Option<Fault>,
         reference: &str,
     ) -> Option<Vec<u32>> {
         let seed = |run: u32| u64::from(run) << 1 | trial as u64;
@@ -231,7 +229,7 @@ impl Experiment {
             Some(a)
         };
         let one = |mut counts: Vec<u32>, run| {
-            let seen = self.run::<G>(trial, seed(run), leak);
+            let seen = self.run::<G>(trial, seed(run), fault);
             if seen.transcript != reference {
                 return None;
             }
@@ -244,14 +242,14 @@ impl Experiment {
     }
 
     /// Runs one device through one trial and returns what it shows.
-    fn run<G: Seeded>(&self, trial: usize, seed: u64, leak: Option<BlackBoxLeak>) -> Seen {
+    fn run<G: Seeded>(&self, trial: usize, seed: u64, fault: Option<Fault>) -> Seen {
         let entropy = Repeatable::new(seed);
-        let mut desk = Desk::<10, 8, Repeatable, G>::new(&self.plan, entropy, PAGES, leak)
+        let mut desk = Desk::<10, 8, Repeatable, G>::new(&self.plan, entropy, PAGES, fault)
             .unwrap_or_else(|refused| {
                 panic!("the device refuses the plan of the audit: {refused}")
             });
-        // A leak reads raw cells, which the main loop hides under noise as soon as it can.
-        if leak.is_none() {
+        // A fault reads raw cells, which the main loop hides under noise as soon as it can.
+        if fault.is_none() {
             desk = desk.stepping();
         }
         let mut seen = Seen::default();
@@ -269,11 +267,13 @@ impl Experiment {
             let one = arm_of(&given) == Some(Arm::One);
             seen.others[usize::from(*y == 0) + if one { 2 } else { 0 }] += 1;
             if patient.is_multiple_of(PROBED) {
-                seen.transcript += &public(&desk.probe(false), &given);
+                seen.transcript += &public(&desk.probe_line(false), &given);
             }
         }
-        seen.transcript += &public(&desk.probe(false), &given);
+        seen.transcript += &public(&desk.probe_line(false), &given);
         seen.transcript += &desk.order("CLOSE");
+        let Beside { flash, moments, .. } = desk.beside();
+        seen.transcript += &format!("{flash:?} {moments:?}");
         seen.rows = rows(&desk.ask("REPORT"));
         seen
     }

@@ -24,6 +24,8 @@ pub enum Method {
     BlackBox,
     /// The sampler's tables, and draws.
     Noise,
+    /// Seeds of the generator, over many starts.
+    Seeds,
     /// Exact likelihood ratios of pairs of trials over the line.
     Pairs,
 }

@@ -5,6 +5,7 @@
 //!   one patient;
 //! * [`pairs`]: exact likelihood ratios of pairs of trials of any size, over the line;
 //! * [`sampler`]: the law of the noise, from the sampler's tables and by draws;
+//! * [`seeds`]: the seeds of the generator over many starts, and the samples they are made of;
 //! * [`structured`]: the parts whose laws are known, at full size;
 //! * [`kits`]: a statistical attack on the kit numbers of blinded trials;
 //! * [`black_box`]: the device over its line, many times, with the error of its bounds stated.
@@ -27,6 +28,7 @@ pub mod kits;
 pub mod loss;
 pub mod pairs;
 pub mod sampler;
+pub mod seeds;
 pub mod structured;
 pub mod suite;
 pub mod table;
@@ -37,8 +39,8 @@ use finding::{Finding, Verdict};
 /// Which methods to use.
 #[derive(Clone, Copy, Debug)]
 pub struct Methods {
-    /// The law of the noise, every chance of small trials, and this many pairs of larger ones at
-    /// each epsilon.
+    /// The law of the noise, the seeds, every chance of small trials, and this many pairs of larger
+    /// ones at each epsilon.
     pub exact: Option<u32>,
     /// Sums over known laws.
     pub structured: bool,
@@ -63,6 +65,7 @@ pub fn findings_of(methods: Methods, only: Option<DesignName>) -> Vec<Finding> {
     for design in designs {
         if let Some(count) = methods.exact {
             findings.extend(suite::noise(design).iter().map(sampler::finding));
+            findings.extend(suite::seeds(design));
             findings.extend(families::families(design).iter().map(families::Family::finding));
             findings.extend(suite::pairs(design, count));
         }

@@ -2,7 +2,8 @@
 //! trials.
 
 use super::finding::{Finding, Method, published};
-use super::pairs;
+use super::pairs::{self, Kind, Pair};
+use super::seeds;
 use super::structured::{self, Seen};
 use equipoise::plan::{DesignName, Plan};
 
@@ -27,18 +28,33 @@ pub fn noise(design: DesignName) -> Vec<Plan> {
     plans.iter().map(plan).collect()
 }
 
+/// The seeds of devices with a design that claims something.
+#[must_use]
+pub fn seeds(design: DesignName) -> Option<Finding> {
+    (design != DesignName::Conse).then(|| seeds::finding(design))
+}
+
 /// Pairs of trials that the command runs for a design at each epsilon.
 pub const PAIRS: u32 = 400;
+/// One large or blinded pair is run for so many others.
+const FEWER: u32 = 20;
 
-/// The likelihood ratios of pairs of trials of a design, so many at each epsilon.
+/// The likelihood ratios of pairs of trials of a design: so many at each epsilon, and fewer of
+/// large and of blinded trials.
 #[must_use]
 pub fn pairs(design: DesignName, count: u32) -> Vec<Finding> {
-    match design {
-        DesignName::Interim | DesignName::Uniform => {
-            ["1/5", "1", "8"].map(|epsilon| pairs::finding(design, epsilon, count)).into()
-        }
-        DesignName::Conse | DesignName::DpConse => vec![],
+    if matches!(design, DesignName::Conse | DesignName::DpConse) {
+        return vec![];
     }
+    let small: (Kind, _) = (Pair::random, "n=4..620 M=1..3 Y=1..101");
+    let large: (Kind, _) = (Pair::large, "n=1100..3400 M=4, 16, 64");
+    let blinded: (Kind, _) = (Pair::blinded, "blinded, n=20..59 M=1..3");
+    let fewer = count.div_ceil(FEWER);
+    let mut findings: Vec<_> =
+        ["1/5", "1", "8"].map(|epsilon| pairs::finding(small, (design, epsilon), count)).into();
+    findings.push(pairs::finding(large, (design, "8"), fewer));
+    findings.push(pairs::finding(blinded, (design, "8"), fewer * 2));
+    findings
 }
 
 /// The figures of the structured audit for a design.

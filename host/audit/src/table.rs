@@ -19,6 +19,7 @@ impl Method {
             Self::Structured => "structured",
             Self::BlackBox => "black box",
             Self::Noise => "noise",
+            Self::Seeds => "seeds",
             Self::Pairs => "pairs",
         }
     }

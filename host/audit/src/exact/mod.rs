@@ -15,7 +15,9 @@
 //!
 //! # What is seen
 //! Every byte that the device sends, but for the arm in its reply to t: replies to the requests of
-//! the trial, and after each of them to all that anybody may ask ([`Desk::probe`]). By [`View`],
+//! the trial, and after each of them to all that anybody may ask ([`Desk::probe`]). Also what is
+//! noticed [beside](super::desk::Beside) replies: flash work, moments, idle work, and everything
+//! that is drawn for seeds, names and nonces. By [`View`],
 //! `Ledger` adds the noisy windows of all features that take part in a look (all that `interim` and
 //! `uniform` ever let out, and more than any reply holds); `Replies` adds nothing; `Arms` leaves
 //! the report out.
@@ -34,7 +36,8 @@
 //! # How the walk goes
 //! All sights are walked as a tree, one request at a time. A node holds, for each record, every
 //! state the trial may be in with the probability of that state *and* the sights so far. States are
-//! the trial's own byte form; where it lies on flash depends on public counts only. Two shortcuts,
+//! the trial's own byte form, with what was noticed beside replies; where it lies on flash depends
+//! on public counts only. Two shortcuts,
 //! both exact: nodes that agree in their states and in the proportions of all weights have futures
 //! in the same proportions and are merged; a node in which all records have the same states in the
 //! same proportions has nothing more to tell and becomes a sight of [`Laws`] at once. In particular
@@ -46,7 +49,7 @@ mod watch;
 
 pub use watch::{close_noise, close_reads, next_noise, perform};
 
-use super::desk::{Desk, Leak, Steady};
+use super::desk::{Desk, Steady};
 use super::enumerator::Enumerator;
 use super::loss::Laws;
 use equipoise::plan::Plan;
@@ -62,8 +65,6 @@ pub const WAITING: usize = 32;
 pub type Small = Trial<3, WAITING>;
 /// A device with that room.
 pub type SmallDesk = Desk<3, WAITING>;
-/// A fault in its replies.
-pub type SmallLeak = Leak<3, WAITING>;
 /// Pages of its flash.
 const PAGES: usize = 16;
 

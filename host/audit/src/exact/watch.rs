@@ -24,7 +24,11 @@ pub fn perform<C: Chance + 'static>(
     chance: C,
     seen: &mut Sight,
 ) -> (C, Option<Arm>) {
-    lend(chance, || watch(view, desk, act, seen))
+    lend(chance, || {
+        let arm = watch(view, desk, act, seen);
+        *seen += &format!("{:?}", desk.beside());
+        arm
+    })
 }
 
 fn watch(view: View, desk: &mut SmallDesk, act: Act, seen: &mut Sight) -> Option<Arm> {

@@ -17,31 +17,33 @@
 //! the windows that were read.
 //!
 //! Pairs are drawn at random from kinds of trials that pass through all that can happen to an
-//! outcome ([`Passed`]); a [`Survey`] counts how many did.
+//! outcome ([`Passed`]); a [`Survey`] counts how many did. [`Pair::random`] gives trials of up to
+//! 620 patients and 3 features, [`Pair::large`] trials of 1,100 patients and more in 4, 16 or 64
+//! features.
+//!
+//! # Blinded trials
+//! [`Pair::blinded`] gives trials with kits, in which patients get other kits until the reserve is
+//! used up and beyond. In half of them ([`Arms::Shown`]) only t differs, and a kit counts as its
+//! arm: the loss is as above. In the others ([`Arms::Swapped`]) every patient has the other arm in
+//! the second trial, and of a kit nothing is compared but that it is one: whatever the arms, all
+//! else must be equal. Numbers of kits are the matter of [`super::kits`].
 
+mod draw;
 mod notes;
 mod script;
+mod shown;
 mod steps;
 mod windows;
 
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-use super::desk::Leak;
-use super::exact::{Patient, Record};
+use super::desk::Fault;
+use super::exact::Record;
 use super::finding::{Finding, Method, claim};
 use super::loss::Loss;
 use equipoise::plan::{DesignName, Plan};
-use equipoise::terms::Arm;
 use steps::{Differs, Steps};
 
-/// Room of the devices.
-const FEATURES: usize = 3;
-const WAITING: usize = 128;
-
-/// A fault in the replies of both devices.
-pub type PairLeak = Leak<FEATURES, WAITING>;
 /// A fault in the use of noise: the value used for a draw, from its number within its window.
 pub type PairFault = fn(usize, i64) -> i64;
 
@@ -109,6 +111,15 @@ pub enum Others {
     Tie,
 }
 
+/// The part of arms in what is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arms {
+    /// All arms but t's are seen.
+    Shown,
+    /// No arm is seen, and all differ.
+    Swapped,
+}
+
 /// A trial, a patient and two records of that patient.
 #[derive(Clone, Debug)]
 pub struct Pair {
@@ -124,74 +135,43 @@ pub struct Pair {
     pub lag: u32,
     /// The outcomes of the other patients.
     pub others: Others,
-    /// One patient in so many is not of feature 0.
+    /// The feature of most patients.
+    pub usual: u8,
+    /// One patient in so many is of any feature.
     pub rare: u32,
     /// Patients assigned before the close.
     pub assigned: u32,
+    /// All is asked after every patient whose number is a multiple of this.
+    pub probed: u32,
+    /// The arms of a blinded trial.
+    pub arms: Arms,
+    /// Once t is resolved, noise is drawn as soon as it can be.
+    pub eager: bool,
     /// Everything else that is random.
     pub seed: u64,
 }
 
 impl Pair {
-    /// A pair of a design at an epsilon; a function of the seed.
-    ///
-    /// # Panics
-    /// The epsilon is not allowed.
+    /// Runs both trials: the loss, and what t's outcome passed through.
     #[must_use]
-    pub fn random(design: DesignName, epsilon: &str, seed: u64) -> Self {
-        let mut words = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut below = |n: u32| words.next_u32() % n;
-        // At epsilon 1 the first look falls at 88 patients a feature, and 3/2 of it must be below
-        // half. The last three kinds have a look before half, two, and one of two features.
-        let (features, patients, most) = match below(4) {
-            0 => (1 + below(3), 4 + below(30), 20),
-            1 => (1, 270 + below(60), 130),
-            2 => (1, 540 + below(60), 260),
-            _ => (2, 560 + below(60), 280),
-        };
-        let scale = [1, 1, 2, 2, 10, 101][below(6) as usize];
-        let (reports, beta) = (below(4), ["1/20", "9/10"][below(2) as usize]);
-        let text = format!(
-            "design={design} features={features} patients={patients} epsilon={epsilon} \
-             better=high results=open scale={scale} reports={reports} beta={beta} alpha={}/4",
-            below(4)
-        );
-        let plan = Plan::parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        let mut record = || Record {
-            patient: Patient {
-                feature: below(features) as u8,
-                outcome: (below(8) > 0).then(|| match below(3) {
-                    0 => 0,
-                    1 => scale,
-                    _ => below(u32::from(scale) + 1) as u16,
-                }),
-            },
-            arm: Some(Arm::from_bit(below(2) == 1)),
-        };
-        let records = [record(), record()];
-        let lag = [0, 5, 40, 120][below(4) as usize];
-        let assigned =
-            if below(3) > 0 { patients } else { patients.saturating_sub(below(most)).max(1) };
-        Self {
-            plan,
-            // As many in the first quarter, where looks before half read them, as later.
-            open: 1 + if below(2) == 0 { below(assigned.div_ceil(4)) } else { below(assigned) },
-            records,
-            delay: if below(2) == 0 { lag } else { below(patients) },
-            lag,
-            others: [Others::Vary, Others::FollowTheirArms, Others::Tie][below(3) as usize],
-            rare: [2, 40][below(2) as usize],
-            assigned,
-            seed: seed ^ u64::from(below(u32::MAX)),
+    pub fn run(&self, fault: Option<Fault>, noise: Option<PairFault>) -> (Loss, Vec<Passed>) {
+        match self.plan.features() {
+            ..=3 => self.run_in::<3, 128>(fault, noise),
+            4 => self.run_in::<4, 32>(fault, noise),
+            5..=16 => self.run_in::<16, 32>(fault, noise),
+            _ => self.run_in::<64, 32>(fault, noise),
         }
     }
 
-    /// Runs both trials: the loss, and what t's outcome passed through.
-    #[must_use]
-    pub fn run(&self, leak: Option<PairLeak>, fault: Option<PairFault>) -> (Loss, Vec<Passed>) {
-        let mut steps = Steps::new(self, leak, fault);
-        let done = steps.run();
-        let epsilon = match done {
+    /// The same with devices of this room.
+    fn run_in<const M: usize, const U: usize>(
+        &self,
+        fault: Option<Fault>,
+        noise: Option<PairFault>,
+    ) -> (Loss, Vec<Passed>) {
+        let mut steps = Steps::<M, U>::new(self, fault, noise);
+        let epsilon = match steps.run() {
+            Ok(()) if self.arms == Arms::Swapped => 0.0,
             Ok(()) => (steps.log[0] - steps.log[1]).abs(),
             Err(Differs) => f64::INFINITY,
         };
@@ -209,18 +189,21 @@ pub struct Survey {
     pub passed: [u32; Passed::ALL.len()],
 }
 
-/// Runs pairs of a design at an epsilon.
+/// Draws a pair of a design at an epsilon, from a seed.
+pub type Kind = fn(DesignName, &str, u64) -> Pair;
+
+/// Runs pairs of a kind, of a design at an epsilon.
 #[must_use]
 pub fn survey(
-    design: DesignName,
-    epsilon: &str,
+    kind: Kind,
+    (design, epsilon): (DesignName, &str),
     pairs: u32,
-    leak: Option<PairLeak>,
-    fault: Option<PairFault>,
+    fault: Option<Fault>,
+    noise: Option<PairFault>,
 ) -> Survey {
     let none = || Survey { loss: Loss::NONE, passed: [0; Passed::ALL.len()] };
     let one = |seed: u32| {
-        let (loss, passed) = Pair::random(design, epsilon, seed.into()).run(leak, fault);
+        let (loss, passed) = kind(design, epsilon, seed.into()).run(fault, noise);
         Survey { loss, passed: Passed::ALL.map(|what| passed.contains(&what).into()) }
     };
     let both = |a: Survey, b: Survey| Survey {
@@ -230,16 +213,16 @@ pub fn survey(
     (0..pairs).into_par_iter().map(one).reduce(none, both)
 }
 
-/// The line of the audit for pairs of a design at an epsilon.
-///
-/// # Panics
-/// The epsilon is not allowed.
+/// The line of the audit for pairs of a kind, which is described by `about`.
 #[must_use]
-pub fn finding(design: DesignName, epsilon: &str, pairs: u32) -> Finding {
-    let survey = survey(design, epsilon, pairs, None, None);
-    let plan = Pair::random(design, epsilon, 0).plan;
-    let instance = format!(
-        "n=4..620 M=1..3 Y=1..101 eps={epsilon}, {pairs} pairs of trials; ledger and line seen"
-    );
+pub fn finding(
+    (kind, about): (Kind, &str),
+    (design, epsilon): (DesignName, &str),
+    pairs: u32,
+) -> Finding {
+    let survey = survey(kind, (design, epsilon), pairs, None, None);
+    let plan = kind(design, epsilon, 0).plan;
+    let instance =
+        format!("{about} eps={epsilon}, {pairs} pairs of trials; ledger, line and flash work seen");
     Finding::new(design, Method::Pairs, instance, claim(&plan), survey.loss)
 }

@@ -1,11 +1,11 @@
 //! Notes of what happens to t's outcome in a pair of trials.
 
+use super::Passed;
 use super::steps::Steps;
-use super::{FEATURES, Passed, WAITING};
 use equipoise::design::LedgerView;
 use equipoise::trial::Trial;
 
-impl Steps<'_> {
+impl<const M: usize, const U: usize> Steps<'_, M, U> {
     /// The ledger of t's feature in one of the trials.
     pub(super) fn ledger_of_t(&self, side: usize) -> Option<LedgerView> {
         self.desks[side].trial().ledger(self.pair.records[side].patient.feature)
@@ -18,10 +18,7 @@ impl Steps<'_> {
     }
 
     /// Which windows of t's feature are read, in both trials.
-    pub(super) fn reads(
-        &self,
-        of: impl Fn(&Trial<FEATURES, WAITING>, u8) -> [bool; 2],
-    ) -> [[bool; 2]; 2] {
+    pub(super) fn reads(&self, of: impl Fn(&Trial<M, U>, u8) -> [bool; 2]) -> [[bool; 2]; 2] {
         let feature = |side: usize| self.pair.records[side].patient.feature;
         [0, 1].map(|side: usize| of(self.desks[side].trial(), feature(side)))
     }

@@ -19,6 +19,8 @@ pub(super) struct Script {
     /// Noise for the draws to come.
     pub(super) noise: VecDeque<i64>,
     pub(super) fault: Option<PairFault>,
+    /// The answers to repeat are turned over.
+    pub(super) swapped: bool,
     pub(super) drawn: usize,
     /// ln P of all answers.
     pub(super) log: f64,
@@ -41,10 +43,13 @@ impl Script {
                 self.answers.push_back(heads);
                 heads
             }
-            None => self.answers.pop_front().unwrap_or_else(|| {
-                self.strange = true;
-                false
-            }),
+            None => match self.answers.pop_front() {
+                Some(heads) => heads != self.swapped,
+                None => {
+                    self.strange = true;
+                    false
+                }
+            },
         };
         self.log += if heads { p.ln() } else { (-p).ln_1p() };
         heads

@@ -4,19 +4,23 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 
-use super::super::desk::{Desk, Steady, arm_of, lend};
+use super::super::desk::{Desk, Fault, Steady, lend};
 use super::super::exact::{close_noise, close_reads, next_noise};
 use super::super::structured;
 use super::script::Script;
+use super::shown::Shown;
 use super::windows::{closed, masked, noised};
-use super::{FEATURES, Others, Pair, PairFault, PairLeak, Passed, WAITING};
+use super::{Arms, Others, Pair, PairFault, Passed};
 use equipoise::chance::{Chance, Fraction, Sampler};
 use equipoise::design::LedgerView;
 use equipoise::noise::{Laplace, Rate};
 use equipoise::terms::Arm;
 use equipoise::terms::Phase;
 
-const PAGES: usize = 32;
+/// Pages of flash in a room for few features, and for many.
+const PAGES: [usize; 2] = [32, 64];
+/// Features that the fewer pages carry.
+const FEW: usize = 4;
 /// Cells of a window: E, F, G of both arms.
 const CELLS: usize = 6;
 
@@ -24,13 +28,14 @@ const CELLS: usize = 6;
 pub(super) struct Differs;
 
 /// Both devices in the course of their trials.
-pub(super) struct Steps<'a> {
+pub(super) struct Steps<'a, const M: usize, const U: usize> {
     pub(super) pair: &'a Pair,
-    pub(super) desks: [Desk<FEATURES, WAITING>; 2],
+    pub(super) desks: [Desk<M, U>; 2],
     pub(super) log: [f64; 2],
     words: Sampler<Xoshiro256PlusPlus>,
     people: Xoshiro256PlusPlus,
-    fault: Option<PairFault>,
+    noise_fault: Option<PairFault>,
+    shown: Shown,
     /// The noise that the plan's epsilon asks for, to draw from.
     law: Laplace,
     /// t is assigned and has no outcome yet.
@@ -41,7 +46,7 @@ pub(super) struct Steps<'a> {
     pub(super) unread: [bool; 2],
     pub(super) passed: Vec<Passed>,
     /// The sums of the others' outcomes, of each arm of each feature.
-    sums: [[u32; 2]; FEATURES],
+    sums: [[u32; 2]; M],
 }
 
 /// Feature and arm of another patient.
@@ -51,10 +56,14 @@ struct Place {
     arm: Option<Arm>,
 }
 
-impl<'a> Steps<'a> {
-    pub(super) fn new(pair: &'a Pair, leak: Option<PairLeak>, fault: Option<PairFault>) -> Self {
+impl<'a, const M: usize, const U: usize> Steps<'a, M, U> {
+    pub(super) fn new(
+        pair: &'a Pair,
+        fault: Option<Fault>,
+        noise_fault: Option<PairFault>,
+    ) -> Self {
         let desk = || {
-            Desk::new(&pair.plan, Steady::new(), PAGES, leak)
+            Desk::new(&pair.plan, Steady::new(), PAGES[usize::from(M > FEW)], fault)
                 .unwrap_or_else(|refused| panic!("{}: {refused}", pair.plan))
         };
         let (_, total) = structured::amounts(pair.plan.scale(), 0);
@@ -66,13 +75,14 @@ impl<'a> Steps<'a> {
             log: [0.0; 2],
             words: Sampler::seed_from_u64(pair.seed),
             people: Xoshiro256PlusPlus::seed_from_u64(!pair.seed),
-            fault,
+            noise_fault,
+            shown: Shown::new(pair),
             law: Laplace::new(rate.unwrap_or_else(|| panic!("{}: no rate", pair.plan))),
             waits: false,
             coins: [0; 2],
             unread: [false; 2],
             passed: Vec::new(),
-            sums: [[0; 2]; FEATURES],
+            sums: [[0; 2]; M],
         }
     }
 
@@ -89,6 +99,9 @@ impl<'a> Steps<'a> {
             } else {
                 self.people.next_u32() % (pair.lag + 1)
             };
+            if pair.eager && !self.waits && patient > pair.open && patient.is_multiple_of(8) {
+                self.draw()?;
+            }
             due.push((patient + lag, patient));
             let now: Vec<_> = due.extract_if(.., |(at, _)| *at <= patient).collect();
             for (_, patient) in now {
@@ -109,7 +122,7 @@ impl<'a> Steps<'a> {
         &mut self,
         noise: [Vec<i64>; 2],
         hidden: Option<[bool; 2]>,
-        operate: impl Fn(usize, &mut Desk<FEATURES, WAITING>) -> String,
+        operate: impl Fn(usize, &mut Desk<M, U>) -> String,
     ) -> Result<[String; 2], Differs> {
         let mut words = core::mem::replace(&mut self.words, Sampler::seed_from_u64(0));
         let mut answers = VecDeque::new();
@@ -122,7 +135,8 @@ impl<'a> Steps<'a> {
                 hidden: hidden.map(|hidden| hidden[side]),
                 answers: core::mem::take(&mut answers),
                 noise: noise.into(),
-                fault: self.fault,
+                fault: self.noise_fault,
+                swapped: side == 1 && self.pair.arms == Arms::Swapped,
                 ..Script::default()
             };
             let desk = &mut self.desks[side];
@@ -136,7 +150,8 @@ impl<'a> Steps<'a> {
                 self.words = used;
             }
         }
-        if strange { Err(Differs) } else { Ok(seen) }
+        same(!strange && self.desks[0].beside() == self.desks[1].beside())?;
+        Ok(seen.map(|replies| self.shown.of(replies, hidden.is_some())))
     }
 
     /// A request without chance, the same to both.
@@ -148,13 +163,15 @@ impl<'a> Steps<'a> {
     fn assign(&mut self, patient: u32) -> Result<Place, Differs> {
         let features = u32::from(self.pair.plan.features());
         let (word, other) = (self.people.next_u32(), self.people.next_u32());
-        let feature = if word.is_multiple_of(self.pair.rare) { other % features } else { 0 };
+        let usual = u32::from(self.pair.usual);
+        let feature = if word.is_multiple_of(self.pair.rare) { other % features } else { usual };
         if patient != self.pair.open {
             let none = [vec![], vec![]];
             let [first, second] = self.both(none, None, |_, desk| desk.assign(patient, feature))?;
             same(first == second)?;
+            self.replace(patient)?;
             self.probe(patient)?;
-            return Ok(Place { feature: feature as usize, arm: arm_of(&first) });
+            return Ok(Place { feature: feature as usize, arm: self.shown.arm(&first) });
         }
         let records = self.pair.records;
         let ledgers = [0, 1].map(|side| self.ledger_of_t(side));
@@ -176,9 +193,32 @@ impl<'a> Steps<'a> {
             desk.hide(patient);
             desk.assign(patient, records[side].patient.feature.into())
         })?;
-        same(seen.iter().all(|reply| arm_of(reply).is_some()))?;
+        same(seen[0] == seen[1] && !seen[0].starts_with("ERR"))?;
+        self.replace(patient)?;
         self.probe(patient)?;
         Ok(Place::default())
+    }
+
+    /// In a blinded trial the line may rest, and a patient who waits, often t, may get another kit,
+    /// as long as there are any and beyond.
+    fn replace(&mut self, patient: u32) -> Result<(), Differs> {
+        if !self.shown.is_blinded() {
+            return Ok(());
+        }
+        let (word, rests) = (self.people.next_u32(), self.people.next_u32().is_multiple_of(2));
+        if rests {
+            self.both([vec![], vec![]], None, |_, desk| {
+                desk.rest();
+                String::new()
+            })?;
+        }
+        let receiver = if self.waits && word % 3 == 0 {
+            self.pair.open
+        } else {
+            patient.saturating_sub(word % 4).max(1)
+        };
+        let count = 1 + word / 4 % 2;
+        self.ask(&format!("REPLACE {receiver} {count}"))
     }
 
     fn resolve(&mut self, patient: u32, place: Place) -> Result<(), Differs> {
@@ -223,10 +263,9 @@ impl<'a> Steps<'a> {
         same(first == second)
     }
 
-    /// Sends the requests that anybody may send: all of them after every fourth patient, else
-    /// `STATUS`.
+    /// Sends the requests that anybody may send: all of them after some patients, else `STATUS`.
     fn probe(&mut self, patient: u32) -> Result<(), Differs> {
-        if !patient.is_multiple_of(4) {
+        if !patient.is_multiple_of(self.pair.probed) {
             return self.ask("STATUS");
         }
         let [first, second] = self.both([vec![], vec![]], None, |_, desk| desk.probe(true))?;
@@ -239,14 +278,13 @@ impl<'a> Steps<'a> {
         (0..trial.plan().features()).map(cells).collect()
     }
 
-    /// Draws the noise of all features that take part in the next look, and shows the windows.
-    fn draw(&mut self) -> Result<Vec<u8>, Differs> {
-        let mut drawn = Vec::new();
+    /// Draws the noise that features which take part in the next look still lack, and compares the
+    /// windows.
+    fn draw(&mut self) -> Result<(), Differs> {
         loop {
             let next = [0, 1].map(|side: usize| next_noise(self.desks[side].trial()));
             let [Some((feature, first)), Some((other, second))] = next else {
-                same(next == [None, None])?;
-                return Ok(drawn);
+                return same(next == [None, None]);
             };
             same(feature == other && first.len() == second.len())?;
             let before = [0, 1].map(|side: usize| self.desks[side].trial().windows(feature));
@@ -259,7 +297,6 @@ impl<'a> Steps<'a> {
             same(masked(after[0]) == masked(after[1]))?;
             let added = noised(self.pair.plan.scale(), before[0], after[0], &noise[0]);
             same(added == masked(after[0]))?;
-            drawn.push(feature);
         }
     }
 
@@ -278,9 +315,11 @@ impl<'a> Steps<'a> {
             self.passed.push(Passed::Late);
         }
         let before = self.ledgers(0);
-        let drawn = self.draw()?;
-        let windows: Vec<_> =
-            drawn.iter().map(|j| masked(self.desks[0].trial().windows(*j))).collect();
+        self.draw()?;
+        let window = |feature: u8| masked(self.desks[0].trial().windows(feature));
+        let all = (0..self.pair.plan.features()).map(|feature| (feature, window(feature)));
+        let (drawn, windows): (Vec<u8>, Vec<_>) =
+            all.filter(|(_, window)| !window.is_empty()).unzip();
         // After the draws, a window has its noise if the look reads it.
         let reads = self.reads(|trial, feature| {
             trial.windows(feature).map_or([false; 2], |windows| windows.map(|(_, masked)| masked))

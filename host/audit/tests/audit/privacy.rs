@@ -267,14 +267,14 @@ fn findings_hold_every_method_asked_for() {
     let found = |methods| {
         let findings = findings_of(methods, Some(DesignName::Uniform));
         assert!(findings.iter().all(|row| row.verdict == Verdict::Holds), "{findings:?}");
-        let kinds = [Method::Noise, Method::Exact, Method::Pairs, Method::BlackBox];
+        let kinds = [Method::Noise, Method::Seeds, Method::Exact, Method::Pairs, Method::BlackBox];
         let count = |kind: Method| findings.iter().filter(|row| row.method == kind).count();
         let counts = kinds.map(count);
         assert_eq!(counts.iter().sum::<usize>(), findings.len(), "{findings:?}");
         counts
     };
     let exact = Methods { exact: Some(2), structured: false, black_box: None };
-    assert_eq!(found(exact), [1, 3, 3, 0]);
+    assert_eq!(found(exact), [1, 1, 3, 5, 0]);
     let black_box = Methods { exact: None, structured: false, black_box: Some(100) };
-    assert_eq!(found(black_box), [0, 0, 0, 1]);
+    assert_eq!(found(black_box), [0, 0, 0, 0, 1]);
 }

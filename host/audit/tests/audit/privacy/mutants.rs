@@ -18,13 +18,13 @@ use equipoise_audit::exact::{Act, Case, Patient, Record, Room, Small, Stage, Vie
 use equipoise_audit::finding::TOLERANCE;
 use equipoise_audit::loss::Loss;
 use equipoise_audit::pairs;
-use equipoise_audit::pairs::PairFault;
+use equipoise_audit::pairs::{Pair, PairFault};
 
 use super::near;
 use super::plan;
 
 /// The one case on which the product and all mutants are judged.
-pub fn judged(room: &impl Room) -> Loss {
+fn judged(room: &impl Room) -> Loss {
     let plan = plan("features=1 patients=4 epsilon=20 alpha=0");
     let patients = [1, 0, 1, 1].map(|y| Patient { feature: 0, outcome: Some(y) }).to_vec();
     let case = |open| Case::new(plan, patients.clone(), open);
@@ -205,13 +205,13 @@ fn spread_without_noise_is_caught() {
 // ---- faults of the mechanism ----
 
 /// Raw cells of a feature's now-window and before-window; what must never get out.
-pub fn raw<const M: usize, const U: usize>(trial: &Trial<M, U>, feature: u8) -> Vec<i64> {
+fn raw<const M: usize, const U: usize>(trial: &Trial<M, U>, feature: u8) -> Vec<i64> {
     let windows = trial.windows(feature).unwrap().into_iter();
     windows.filter(|(_, masked)| !masked).flat_map(|(cells, _)| cells).flatten().collect()
 }
 
 /// The raw successes of feature 0 in its unread windows.
-pub fn raw_successes<const M: usize, const U: usize>(trial: &Trial<M, U>) -> i64 {
+fn raw_successes<const M: usize, const U: usize>(trial: &Trial<M, U>) -> i64 {
     raw(trial, 0).iter().step_by(3).sum()
 }
 
@@ -302,7 +302,7 @@ fn noise_misused_in_pairs_is_caught() {
         ("cut off", |_, k| k.clamp(-3, 3)),
     ];
     for (name, fault) in faults {
-        let survey = pairs::survey(DesignName::Interim, "1", 12, None, Some(fault));
+        let survey = pairs::survey(Pair::random, (DesignName::Interim, "1"), 12, None, Some(fault));
         assert!(survey.loss.epsilon.is_infinite(), "{name}: {survey:?}");
     }
 }

@@ -14,9 +14,9 @@ use equipoise_audit::exact::{Small, SmallDesk, close_reads, next_noise};
 use equipoise_audit::families::{Family, families};
 use equipoise_audit::finding::{TOLERANCE, Verdict};
 use equipoise_audit::pairs;
-use equipoise_audit::pairs::Passed;
+use equipoise_audit::pairs::{Kind, Pair, Passed};
 
-use super::leaks::parity;
+use super::leaks::PARITY;
 
 /// A chance without noise, with the answer of the next coin.
 struct Quiet(bool);
@@ -146,17 +146,17 @@ fn forgotten_outcomes_cost_nothing() {
 #[test]
 fn pairs_lose_epsilon_and_no_more() {
     const PAIRS: u32 = 400;
-    let survey = |design, epsilon, claimed: f64, count| {
-        let survey = pairs::survey(design, epsilon, count, None, None);
+    let survey = |kind: Kind, design, epsilon, claimed: f64, count| {
+        let survey = pairs::survey(kind, (design, epsilon), count, None, None);
         assert!((survey.loss.epsilon - claimed).abs() <= TOLERANCE, "{design}: {survey:?}");
         survey
     };
-    let interim = survey(DesignName::Interim, "1", 1.0, PAIRS);
+    let interim = survey(Pair::random, DesignName::Interim, "1", 1.0, PAIRS);
     for (what, passed) in Passed::ALL.into_iter().zip(interim.passed) {
         assert!(passed >= 4, "{what:?} in {passed} of {PAIRS} pairs: {interim:?}");
     }
-    survey(DesignName::Interim, "8", 8.0, PAIRS / 10);
-    survey(DesignName::Uniform, "1", 1.0, PAIRS / 10);
+    survey(Pair::random, DesignName::Interim, "8", 8.0, PAIRS / 10);
+    survey(Pair::random, DesignName::Uniform, "1", 1.0, PAIRS / 10);
 }
 
 /// The generator that ships, with its noise halved.
@@ -204,7 +204,7 @@ fn black_box_sees_noise_that_is_too_small() {
 #[test]
 fn black_box_sees_a_reply_that_leaks() {
     for design in [DesignName::Interim, DesignName::Uniform] {
-        let leaking = experiment(design).finding_of::<Generator>(10, Some(parity));
+        let leaking = experiment(design).finding_of::<Generator>(10, Some(&PARITY));
         assert_eq!(leaking.verdict, Verdict::Exceeded, "{leaking:?}");
         assert!(leaking.epsilon.is_infinite(), "{leaking:?}");
     }
