@@ -239,6 +239,11 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
     /// # Panics
     /// A device without a fault gives no nonce.
     pub fn order(&mut self, command: &str) -> String {
+        self.order_as(&CustodianKey::new(KEY), command)
+    }
+
+    /// The same with a proof under another key.
+    fn order_as(&mut self, key: &CustodianKey, command: &str) -> String {
         let trial = match reply_to(&self.ask("HELLO")) {
             Some(Reply::Hello(hello)) => hello.trial.map_or(TrialId::NONE, |name| name.id),
             _ => TrialId::NONE,
@@ -248,7 +253,7 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
             assert!(self.fault.is_some(), "no nonce for {command}: {replies}");
             return replies;
         };
-        let proof = CustodianKey::new(KEY).proof(&nonce, trial, command.as_bytes());
+        let proof = key.proof(&nonce, trial, command.as_bytes());
         self.ask(&format!("{command} proof={}", Hex(&proof)))
     }
 

@@ -14,12 +14,12 @@
 //! question is asked again and again over the trial.
 
 use super::{Beside, Desk, KEY, Steady, parts};
-use equipoise::device::auth::WRONG_PROOFS;
+use equipoise::device::auth::{CustodianKey, Role, WRONG_PROOFS};
 use equipoise::device::generator::Seeded;
 use equipoise::device::health::Entropy;
 use equipoise::plan::DesignName;
 use equipoise::terms::Phase;
-use equipoise::wire::{Hex, PROOF_BYTES, Restart};
+use equipoise::wire::{Hex, NONCE_BYTES, PROOF_BYTES, Restart};
 
 /// Trials with more patients than this are asked one question of a copy at a time.
 const SMALL: u32 = 32;
@@ -115,9 +115,12 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
     fn guess(&mut self) -> String {
         let mut replies = String::new();
         for guess in 0..=WRONG_PROOFS {
-            let command = if guess == 1 { "REPORT" } else { "CLOSE" };
             replies += &self.ask("AUTH");
-            replies += &self.ask(&format!("{command} proof={}", Hex(&[0; PROOF_BYTES])));
+            replies += &self.ask(&format!("CLOSE proof={}", Hex(&[0; PROOF_BYTES])));
+            if guess == 1 {
+                let other = CustodianKey::new(KEY).role(Role::Presence);
+                replies += &self.order_as(&other, "REPORT");
+            }
         }
         replies + &self.ask("AUTH") + &self.ask("HELLO") + &self.ask("STATUS")
     }
@@ -183,7 +186,7 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
         let mut replies = self.ask("HELLO") + &self.ask("STATUS");
         if report {
             replies += &self.ask("REPORT");
-            replies += &self.order("REPORT");
+            replies += &self.order_as(&CustodianKey::new(KEY).role(Role::Report), "REPORT");
         }
         replies += &self.ask(&format!("OUTCOME {assigned} {}", u32::from(plan.scale()) + 1));
         replies += &self.ask(&format!("ASSIGN {assigned} 0 00000000"));
@@ -198,7 +201,8 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
         replies += &self.ask(&format!("LOST {}", assigned + 1));
         let key = format!("KEY {}", Hex(&KEY));
         let plan = "PLAN features=1 patients=20 better=high epsilon=1";
-        for line in ["CLOSE", "ERASE", &key, plan, "NONSENSE", "AUTH"] {
+        let prove = format!("PROVE {}", Hex(&[0x3c; NONCE_BYTES]));
+        for line in ["CLOSE", "ERASE", &key, plan, "NONSENSE", &prove, "AUTH"] {
             replies += &self.ask(line);
         }
         self.rest();

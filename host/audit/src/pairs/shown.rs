@@ -2,7 +2,7 @@
 
 use super::{Arms, Pair};
 use crate::desk::{KEY, arm_of};
-use equipoise::device::auth::CustodianKey;
+use equipoise::device::auth::{CustodianKey, Role};
 use equipoise::kits::{KitKey, origin};
 use equipoise::terms::Arm;
 use equipoise::wire::FileDigest;
@@ -19,7 +19,7 @@ pub(super) struct Shown {
 impl Shown {
     pub(super) fn new(pair: &Pair) -> Self {
         let kits = pair.plan.kits();
-        let key = || CustodianKey::new(KEY).kit_key(FileDigest::NONE, kits);
+        let key = || CustodianKey::new(KEY).role(Role::CodeBreak).kit_key(FileDigest::NONE, kits);
         let kits = pair.plan.is_blinded().then(|| (key(), kits));
         Self { open: pair.open, arms: pair.arms, kits }
     }

@@ -41,8 +41,8 @@ struct OtherRate;
 
 impl Broken for OtherRate {
     fn law(&self, secret: &Secret, law: &Laplace) -> Option<Laplace> {
-        let doubled = Rate::new(law.rate().num() * 2, law.rate().den());
-        secret.is_odd().then(|| Laplace::new(doubled.unwrap()))
+        let halved = Rate::new(law.rate().num(), law.rate().den() * 2);
+        secret.is_odd().then(|| Laplace::new(halved.unwrap()))
     }
 }
 

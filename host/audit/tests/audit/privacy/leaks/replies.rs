@@ -210,6 +210,21 @@ pub const MUTANTS: &[Mutant] = &[
         }),
     ),
     leak(
+        "wire",
+        "the proof behind `PROVE` has a bit",
+        Caught::Exact,
+        &Reply(|secret, line, reply| mark(line.starts_with("PROVE"), secret, reply)),
+    ),
+    leak(
+        "wire",
+        "a bit ends the refusal of a report to another role",
+        Caught::Pairs,
+        &Reply(|secret, line, reply| {
+            let asked = line.starts_with("REPORT proof=");
+            mark(asked && reply.starts_with("ERR auth"), secret, reply);
+        }),
+    ),
+    leak(
         "trial",
         "a repeated loss is refused",
         Caught::Exact,
