@@ -176,7 +176,18 @@ pub(super) fn learn<const M: usize, const U: usize>(
     trial: Option<&Trial<M, U>>,
 ) -> Option<Secret> {
     match trial {
-        Some(trial) if trial.phase() != Phase::Closed => Some(Secret::of(trial)),
+        Some(trial) if trial.phase() != Phase::Closed => {
+            let mut secret = Secret::of(trial);
+            // Cells with noise are not raw: a fault remembers them as they were.
+            for (feature, cells) in (0..).zip(&mut secret.cells) {
+                let mut windows = trial.windows(feature).into_iter().flatten();
+                let before = known.as_ref().and_then(|known| known.cells.get(usize::from(feature)));
+                if let Some(before) = before.filter(|_| windows.any(|(_, masked)| masked)) {
+                    *cells = *before;
+                }
+            }
+            Some(secret)
+        }
         closed => known.map(|secret| Secret { is_closed: closed.is_some(), ..secret }),
     }
 }

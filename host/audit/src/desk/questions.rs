@@ -6,6 +6,7 @@
 //! * requests that change nothing, refusals and repeats among them;
 //! * all of this of a copy after a restart, of one cause after another;
 //! * of a copy: wrong proofs until commands are locked, with the nonces between and after them;
+//! * of a copy: a report under the key of another role;
 //! * of a copy: as many patients as it takes until the next is refused;
 //! * of a copy of a blinded trial: replacements until the reserve is used up;
 //! * of a copy: the trial is erased and its plan given again, without a restart and after one.
@@ -33,6 +34,8 @@ const REPLACEMENTS: u32 = 4;
 enum Aside {
     /// Wrong proofs, until commands are locked.
     Guess,
+    /// A report under the key of another role.
+    OtherRole,
     /// Patients, until the next one is refused.
     Fill,
     /// Replacements, until the reserve is used up.
@@ -42,7 +45,8 @@ enum Aside {
 }
 
 impl Aside {
-    const ALL: [Self; 4] = [Self::Guess, Self::Fill, Self::UseReserve, Self::BeginAgain];
+    const ALL: [Self; 5] =
+        [Self::Guess, Self::OtherRole, Self::Fill, Self::UseReserve, Self::BeginAgain];
 }
 
 impl<const M: usize, const U: usize> Desk<M, U> {
@@ -63,6 +67,7 @@ impl<const M: usize, const U: usize> Desk<M, U> {
     fn asked_aside(&mut self, aside: Aside) -> String {
         parts::aside(|| match aside {
             Aside::Guess => self.guess(),
+            Aside::OtherRole => self.other_role(),
             Aside::Fill => self.fill(),
             Aside::UseReserve => self.use_reserve(),
             Aside::BeginAgain => self.begin_again(),
@@ -114,15 +119,17 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
     /// All replies while somebody without the key guesses proofs until commands are locked.
     fn guess(&mut self) -> String {
         let mut replies = String::new();
-        for guess in 0..=WRONG_PROOFS {
+        for _ in 0..=WRONG_PROOFS {
             replies += &self.ask("AUTH");
             replies += &self.ask(&format!("CLOSE proof={}", Hex(&[0; PROOF_BYTES])));
-            if guess == 1 {
-                let other = CustodianKey::new(KEY).role(Role::Presence);
-                replies += &self.order_as(&other, "REPORT");
-            }
         }
         replies + &self.ask("AUTH") + &self.ask("HELLO") + &self.ask("STATUS")
+    }
+
+    /// All replies to a report that is asked for under the key of another role.
+    fn other_role(&mut self) -> String {
+        let replies = self.order_as(&CustodianKey::new(KEY).role(Role::Presence), "REPORT");
+        replies + &self.ask("AUTH") + &self.ask("HELLO")
     }
 
     /// All replies while patients come until one is refused: all are assigned, or the table of
