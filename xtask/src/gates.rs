@@ -120,6 +120,7 @@ const LONG: [(&str, &[&str]); 5] = [
             "boundaries::closing_early_beats_no_boundary",
             "operating::coverage_at_hard_settings",
             "operating::random_settings_keep_coverage",
+            "planner::alpha::no_alpha_spares_many_more_patients",
             "ratios::ratios_hold_the_truth",
         ],
     ),

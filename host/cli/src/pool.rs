@@ -8,7 +8,7 @@ use equipoise::device::auth::Role;
 use equipoise::wire::FileDigest;
 use equipoise_study::output::{check_file, say, write_file};
 use equipoise_study::pool::forest;
-use equipoise_study::simulate::statistics::OVERALL;
+use equipoise_study::simulate::overall::{NOT_A_TEST, OVERALL};
 use equipoise_ward::records::keys::KeyFile;
 use equipoise_ward::records::site::digest_text;
 use equipoise_ward::records::site::{self, Macs, Site};
@@ -88,11 +88,12 @@ pub fn pool(args: &PoolArgs) -> Result<(), CliError> {
         Macs::Right => "All MACs are right: the rows came from devices that hold these keys.",
         Macs::NotChecked => "The MACs were not checked (--key-file).",
     };
+    let warning = if site::has_interim(&sites) { format!("{NOT_A_TEST}\n") } else { String::new() };
     say(&format!(
         "{title}: {} sites, {} patients enrolled\n\n{}\
          Fixed effect: inverse variances. Random effects: DerSimonian-Laird with modified Hartung-Knapp\n\
          intervals (at least 1). These weights over sites are pool's own; the overall effect of a site is\n\
-         {OVERALL}.\n\
+         {OVERALL}.\n{warning}\
          Raw outcomes of no site have left it. Epsilon is per patient, and a patient is in one report: pooling\n\
          costs nothing more.\n{checked}\n",
         sites.len(),

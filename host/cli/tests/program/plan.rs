@@ -71,6 +71,7 @@ fn what_is_missing_is_found() {
         assert!(text.contains(words), "{words}\n{text}");
     }
     assert!(text.contains("Adaptation pays") || text.contains("A FIXED TRIAL"), "{text}");
+    assert!(text.contains("(1) The overall effect is ") && text.contains("\nNOT A TEST under"));
     let common = "plan --baseline 0.35 --features 2 --patients 3000";
     for (more, words) in [
         ("--power 0.8 --epsilon 1", "an effect of 0.0"),
@@ -98,6 +99,29 @@ fn what_is_missing_is_found() {
             equipoise(&common.split(' ').chain(more.split(' ')).collect::<Vec<_>>());
         assert!(code != Some(0) && text.is_empty() && error.contains(words), "{more}: {error}");
     }
+}
+
+/// A plan for the overall effect of an adaptive trial has a warning below its first line, every
+/// table with such a trial has one below it, and tables of fixed trials have none.
+#[test]
+fn overall_effect_is_no_test_under_interim() {
+    let plan =
+        "plan --patients 400 --features 2 --baseline 0.3 --effect 0.4 --epsilon 1 --alpha 1/4";
+    for (design, of, times) in
+        [("interim", "overall", 2), ("interim", "feature", 1), ("uniform", "overall", 0)]
+    {
+        let words = plan.split(' ').chain(["--of", of, "--design", design]);
+        let (code, text, error) = equipoise(&words.collect::<Vec<_>>());
+        assert_eq!(code, Some(0), "{error}");
+        assert_eq!(
+            text.matches("NOT A TEST under interim").count(),
+            times,
+            "{design} {of}\n{text}"
+        );
+    }
+    let simulate = "simulate --design uniform,fixed --patients 100 --features 2 --runs 2";
+    let (_, text, _) = equipoise(&simulate.split(' ').collect::<Vec<_>>());
+    assert!(text.contains("The overall effect is") && !text.contains("NOT A TEST"), "{text}");
 }
 
 /// Parts of a grid, put behind each other without their headings, are the whole; the shell example
@@ -186,6 +210,7 @@ fn dossier_is_one_page() {
     for section in [
         "<h2>Summary</h2>",
         "mean over kinds of patient, weighted by their (noisy) numbers of outcomes",
+        "NOT A TEST under interim",
         "1. The design in plain words",
         "2. The plan and its assumptions",
         "3. Operating characteristics",

@@ -31,9 +31,12 @@ fn site(ward: &Ward, out: &str, seed: u64) {
     }
     ward.good(&["report", "--format", "json", "-o", out]);
     let table = ward.good(&["report", "--simultaneous", "holm"]);
-    for words in
-        ["valid at all 1 reports together (pocock, this is number 1)", "boundary crossed", "(holm)"]
-    {
+    for words in [
+        "valid at all 1 reports together (pocock, this is number 1)",
+        "boundary crossed",
+        "(holm)",
+        "NOT A TEST under interim",
+    ] {
         assert!(table.contains(words), "{words}\n{table}");
     }
     let csv = ward.good(&["report", "--format", "csv"]);
@@ -76,6 +79,7 @@ fn reports_of_two_devices_are_pooled() {
         "Q = ",
         "All MACs are right",
         "costs nothing more",
+        "NOT A TEST under interim",
         "◆",
         "overall",
     ] {

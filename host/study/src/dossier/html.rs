@@ -44,6 +44,7 @@ pre { background: #f5f5f5; padding: .7rem .9rem; font-size: .76rem; white-space:
   body { font-size: 10.5pt; margin: 0; padding: 0; max-width: none; }
   h2 { margin-top: 1.2rem; }
   table { font-size: 8.5pt; }
+  figure svg { max-height: 78mm; }
   pre { font-size: 7.5pt; }
 }
 ";

@@ -6,10 +6,10 @@ use super::Dossier;
 use super::html::{heading, paragraph, table};
 use crate::chart::svg::Svg;
 use crate::planner::compare::Yardstick;
-use crate::planner::describe::{alternatives, rows, spread};
+use crate::planner::describe::{alternatives, has_interim, rows, spread};
 use crate::planner::verdict::percent;
 use crate::scenarios::{Cell, Effect};
-use crate::simulate::statistics::OVERALL;
+use crate::simulate::overall::overall_note;
 use crate::simulate::{Figure, Summary};
 
 /// A share in per cent, with its standard error.
@@ -42,7 +42,7 @@ pub(super) fn characteristics(dossier: &Dossier) -> String {
         &headings,
         &rows,
     );
-    text += &paragraph(&format!("(1) The overall effect is {OVERALL}."));
+    text += &paragraph(&format!("(1) {}", overall_note(has_interim(comparison))));
     text + &spread(dossier.question).map_or_else(String::new, |spread| paragraph(&spread))
 }
 
@@ -82,7 +82,8 @@ pub(super) fn scenarios(dossier: &Dossier) -> String {
                     _ => percent(1.0 - s.worse_share),
                 };
                 vec![
-                    cell.effect.name().into(),
+                    // A hyphen at which no line breaks.
+                    cell.effect.name().replace('-', "\u{2011}"),
                     cell.scenario.name(),
                     self::cell(s.excludes_0),
                     self::cell(s.coverage),

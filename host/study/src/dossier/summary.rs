@@ -3,7 +3,7 @@
 use super::Dossier;
 use super::html::{facts, heading, list, paragraph};
 use crate::chart::svg::escape;
-use crate::planner::describe::headline;
+use crate::planner::describe::{headline, untested};
 use crate::planner::verdict::{advice, percent};
 use crate::simulate::figures::Unit;
 use equipoise::plan::DesignName;
@@ -29,6 +29,7 @@ pub(super) fn write(dossier: &Dossier) -> String {
         "<div class=\"verdict\"><p><b>{}</b></p>\n{}</div>\n",
         escape(&headline(question, found).replace("+-", "±")),
         paragraph(&advice(comparison))
+            + &untested(question, found).map_or_else(String::new, paragraph)
     );
     text += &heading("Summary");
     let [zero, one] = &words.arms;

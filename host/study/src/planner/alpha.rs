@@ -61,8 +61,7 @@ impl Question<'_> {
         candidate.summary.worse_share * f64::from(candidate.proposal.patients)
     }
 
-    /// The numbers of a proposal that are not given, with the patients of the search. `near` is a
-    /// candidate with about the same ones.
+    /// The numbers of a proposal that are not given; `near` is a candidate with about the same.
     pub(super) fn complete(
         &self,
         proposal: &Proposal,
@@ -72,10 +71,7 @@ impl Question<'_> {
         match (self.given.patients, self.given.effect) {
             (None, _) => self.patients_for(proposal, &wish, near.map(|c| c.proposal.patients)),
             (_, None) => self.effect_for(proposal, &wish, near.map(|c| c.proposal.effect)),
-            _ => {
-                let summary = self.measure(proposal, Effort::Fine)?;
-                Ok(Some(Candidate { proposal: *proposal, summary, error: None }))
-            }
+            _ => self.shown(proposal).map(Some),
         }
     }
 

@@ -35,7 +35,6 @@ impl Question<'_> {
         let Some(fixed) = self.complete(&fair, None)? else {
             return Ok(Some(Answer { found, comparison, alternatives }));
         };
-        let fixed = Candidate { summary: self.confirm(&fixed.proposal)?, ..fixed };
         let comparison = compare(self, &fixed, Some(&comparison))?;
         Ok(Some(Answer { found: fixed, comparison, alternatives }))
     }
@@ -50,14 +49,12 @@ impl Question<'_> {
         let Some(epsilon) = self.given.epsilon else { return Ok(None) };
         let fair = Proposal { design: DesignName::Uniform, epsilon, ..start };
         let Some(found) = self.complete(&fair, None)? else { return Ok(None) };
-        let summary = self.confirm(&found.proposal)?;
         if self.wish.measures() && self.given.patients.is_some() && self.given.effect.is_some() {
             let good = self.wish.measured(&found.summary) >= 0.0;
             if !good {
                 return Ok(None);
             }
         }
-        let found = Candidate { summary, ..found };
         let comparison = compare(self, &found, None)?;
         Ok(Some(Answer { found, comparison, alternatives: Vec::new() }))
     }

@@ -9,7 +9,7 @@ use super::verdict::{advice, percent};
 use super::{Candidate, Question, Target, fresh};
 use crate::boundaries::Kind;
 use crate::simulate::figures::{Reading, Unit};
-use crate::simulate::statistics::OVERALL;
+use crate::simulate::overall::{NOT_A_TEST, overall_note};
 use crate::simulate::world::KEYS;
 use crate::simulate::{SimulateError, Summary};
 use equipoise::plan::DesignName;
@@ -98,6 +98,19 @@ pub fn headline(question: &Question, found: &Candidate) -> String {
         _ => format!(", alpha {}", proposal.alpha),
     };
     format!("{}: {searched}, epsilon {}{alpha}", proposal.design, proposal.epsilon)
+}
+
+/// Whether a comparison shows an adaptive trial.
+#[must_use]
+pub fn has_interim(comparison: &Comparison) -> bool {
+    comparison.column(DesignName::Interim).is_some()
+}
+
+/// The warning where the wanted power is that of the overall effect of an adaptive trial.
+#[must_use]
+pub fn untested(question: &Question, found: &Candidate) -> Option<&'static str> {
+    let is_overall = question.wish.target == Target::Overall;
+    (is_overall && found.proposal.design == DesignName::Interim).then_some(NOT_A_TEST)
 }
 
 /// The assumed spread of graded outcomes, in words; none for yes/no outcomes.
@@ -198,6 +211,9 @@ pub fn reproduce(
 pub fn describe(question: &Question, answer: &Answer) -> Result<String, SimulateError> {
     let Answer { found, comparison, .. } = answer;
     let mut text = headline(question, found) + "\n\n";
+    if let Some(warning) = untested(question, found) {
+        let _ = writeln!(text, "{warning}\n");
+    }
     let rows = rows(question, found.proposal.patients, comparison.yardstick);
     let widest = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let _ = write!(text, "{:<widest$}", "");
@@ -214,7 +230,7 @@ pub fn describe(question: &Question, answer: &Answer) -> Result<String, Simulate
         text.push('\n');
     }
     let _ = writeln!(text, "\n{}", advice(comparison));
-    let _ = writeln!(text, "\n(1) The overall effect is {OVERALL}.");
+    let _ = writeln!(text, "\n(1) {}", overall_note(has_interim(comparison)));
     if let Some(spread) = spread(question) {
         let _ = writeln!(text, "{spread}");
     }

@@ -2,7 +2,7 @@
 //! ladders.
 
 use super::alpha::alphas;
-use super::search::{self, Effort, first_good};
+use super::search::{self, Start, first_good};
 use super::wish::score_error;
 use super::{Candidate, Given, Proposal, Question, Target, Wish};
 use crate::normal::probit;
@@ -58,13 +58,45 @@ impl Question<'_> {
         2.0 * share * Arm::BOTH.map(variance).iter().sum::<f64>()
     }
 
-    /// Standard deviations between 0 and the effect that the wishes ask for.
-    fn wanted_z(&self) -> f64 {
-        1.96 + self.wish.power.map_or(0.84, probit)
+    /// Standard deviations between 0 and the effect that a wish asks for.
+    fn quantiles(wish: &Wish) -> f64 {
+        1.96 + wish.power.map_or(0.84, probit)
+    }
+
+    /// Finds where the score of a wish is 0 and steps from there until the wish holds in fresh
+    /// trials, whose figures are the candidate's. `at` makes a proposal of the logarithm of the
+    /// unknown, `slope` is about that of the score.
+    fn search(
+        &self,
+        wish: &Wish,
+        range: [f64; 2],
+        guess: f64,
+        slope: f64,
+        step: impl Fn(&Proposal) -> f64,
+        at: impl Fn(f64) -> Proposal,
+    ) -> Result<Option<Candidate>, SimulateError> {
+        let mut last = None;
+        let root = search::solve(range, guess, |x, effort| {
+            let summary = self.measure(&at(x), effort)?;
+            let score = wish.score(&summary);
+            last = Some(summary);
+            Ok::<_, SimulateError>(score)
+        })?;
+        let (Some(root), Some(summary)) = (root, last) else { return Ok(None) };
+        let error = score_error(wish, &summary);
+        let step = step(&at(root.at));
+        let held = search::hold(range, Start { at: root.at, slope, error, step }, |x| {
+            let summary = self.confirm(&at(x))?;
+            Ok::<_, SimulateError>((wish.score(&summary), summary))
+        })?;
+        let Some((x, summary)) = held else { return Ok(None) };
+        // Of the logarithm; the caller makes it one of the unknown.
+        let error = Some(error / root.slope);
+        Ok(Some(Candidate { proposal: at(x), summary, error }))
     }
 
     /// The fewest patients with which a proposal fulfils `wish`, from a guess; none if no device
-    /// takes as many. The figures are those of the search, close to the answer.
+    /// takes as many.
     pub(super) fn patients_for(
         &self,
         proposal: &Proposal,
@@ -76,23 +108,20 @@ impl Question<'_> {
             (None, Some(width)) if wish.power.is_none() => {
                 (2.0 * 1.96 / width).powi(2) * self.spread(proposal.effect)
             }
-            _ => (self.wanted_z() / proposal.effect).powi(2) * self.spread(proposal.effect),
+            _ => (Self::quantiles(wish) / proposal.effect).powi(2) * self.spread(proposal.effect),
         };
         let features = u32::from(self.base.plan.features());
         let least = f64::from(MIN_A_FEATURE * features);
         let range = [least.ln(), f64::from(MAX_PATIENTS).ln()];
         let at = |x: f64| Proposal { patients: x.exp().round() as u32, ..*proposal };
-        let mut last = None;
-        let root = search::solve(range, guess.ln(), |x, effort| {
-            let summary = self.measure(&at(x), effort)?;
-            let score = wish.score(&summary);
-            last = Some(summary);
-            Ok::<_, SimulateError>(score)
-        })?;
-        let (Some(root), Some(summary)) = (root, last) else { return Ok(None) };
-        let proposal = at(root.at);
-        let error = score_error(wish, &summary) / root.slope * f64::from(proposal.patients);
-        Ok(Some(Candidate { proposal, summary, error: Some(error) }))
+        // Half the quantiles between 0 and the effect, because the error falls with the root.
+        let slope = Self::quantiles(wish) / 2.0;
+        let a_patient = |proposal: &Proposal| 1.0 / f64::from(proposal.patients);
+        let found = self.search(wish, range, guess.ln(), slope, a_patient, at)?;
+        Ok(found.map(|found| {
+            let patients = f64::from(found.proposal.patients);
+            Candidate { error: found.error.map(|error| error * patients), ..found }
+        }))
     }
 
     /// The smallest effect for which a proposal fulfils `wish`, from a guess.
@@ -103,25 +132,16 @@ impl Question<'_> {
         near: Option<f64>,
     ) -> Result<Option<Candidate>, SimulateError> {
         let most = 1.0 - self.baseline;
-        let guess = self.wanted_z() * (self.spread(0.0) / f64::from(proposal.patients)).sqrt();
+        let guess =
+            Self::quantiles(wish) * (self.spread(0.0) / f64::from(proposal.patients)).sqrt();
         let at = |x: f64| Proposal { effect: x.exp().min(most), ..*proposal };
-        let mut last = None;
         let range = [1e-4f64.ln(), most.ln()];
-        let root = search::solve(range, near.unwrap_or(guess).ln(), |x, effort| {
-            let summary = self.measure(&at(x), effort)?;
-            let score = wish.score(&summary);
-            last = Some(summary);
-            Ok::<_, SimulateError>(score)
-        })?;
-        let (Some(root), Some(summary)) = (root, last) else { return Ok(None) };
-        let proposal = at(root.at);
-        let error = score_error(wish, &summary) / root.slope * proposal.effect;
-        Ok(Some(Candidate { proposal, summary, error: Some(error) }))
-    }
-
-    /// A candidate with the figures that are shown.
-    fn confirmed(&self, found: Candidate) -> Result<Candidate, SimulateError> {
-        Ok(Candidate { summary: self.confirm(&found.proposal)?, ..found })
+        let guess = near.unwrap_or(guess).ln();
+        let found = self.search(wish, range, guess, Self::quantiles(wish), |_| 0.0, at)?;
+        Ok(found.map(|found| {
+            let effect = found.proposal.effect;
+            Candidate { error: found.error.map(|error| error * effect), ..found }
+        }))
     }
 
     /// The fewest patients with which a proposal fulfils `wish`; none if no device takes as many.
@@ -133,19 +153,23 @@ impl Question<'_> {
         proposal: &Proposal,
         wish: &Wish,
     ) -> Result<Option<Candidate>, SimulateError> {
-        let found = self.patients_for(proposal, wish, None)?;
-        found.map(|found| self.confirmed(found)).transpose()
+        self.patients_for(proposal, wish, None)
     }
 
     /// The smallest alpha that fulfils the wishes for the patients, if it fulfils the others too.
-    fn caring_alpha(&self, proposal: &Proposal) -> Result<Option<Proposal>, SimulateError> {
+    fn caring_alpha(&self, proposal: &Proposal) -> Result<Option<Candidate>, SimulateError> {
         let found = first_good(&alphas(), |alpha| {
-            let proposal = Proposal { alpha: *alpha, ..*proposal };
-            let summary = self.measure(&proposal, Effort::Rough)?;
-            let good = self.wish.cared(&summary) >= 0.0;
-            Ok::<_, SimulateError>(good.then(|| (proposal, self.wish.measured(&summary))))
+            let found = self.shown(&Proposal { alpha: *alpha, ..*proposal })?;
+            Ok::<_, SimulateError>(Some(found).filter(|c| self.wish.cared(&c.summary) >= 0.0))
         })?;
-        Ok(found.filter(|(_, measured)| *measured >= 0.0).map(|(proposal, _)| proposal))
+        Ok(found.filter(|found| self.wish.measured(&found.summary) >= 0.0))
+    }
+
+    /// A proposal without anything to be searched, with the figures that are shown. These decide
+    /// whether it keeps the wishes, so that an answer given back to the planner keeps them again.
+    pub(super) fn shown(&self, proposal: &Proposal) -> Result<Candidate, SimulateError> {
+        let summary = self.confirm(proposal)?;
+        Ok(Candidate { proposal: *proposal, summary, error: None })
     }
 
     /// The proposal at which a search begins.
@@ -174,12 +198,10 @@ impl Question<'_> {
         let start = self.start();
         let Given { patients, effect, epsilon, alpha } = self.given;
         let free = alpha.is_none() && start.design == DesignName::Interim;
-        let shown = |found: Option<(Candidate, Vec<Candidate>)>| {
-            found.map(|(found, tried)| Ok((self.confirmed(found)?, tried))).transpose()
-        };
+        let alone = |found: Candidate| (found, Vec::new());
         if patients.is_none() || effect.is_none() {
             if free && !self.wish.cares() {
-                return shown(self.choose_alpha(&start)?);
+                return self.choose_alpha(&start);
             }
             let search = |proposal: &Proposal, wish: &Wish| match patients {
                 None => self.patients_for(proposal, wish, None),
@@ -198,23 +220,21 @@ impl Question<'_> {
             } else {
                 search(&start, &self.wish)?
             };
-            return shown(found.map(|found| (found, Vec::new())));
+            return Ok(found.map(alone));
         }
         let at = |epsilon: Ratio| {
             let proposal = Proposal { epsilon, ..start };
-            if free && !self.wish.cares() {
-                return self.choose_alpha(&proposal);
-            }
-            let proposal = if free { self.caring_alpha(&proposal)? } else { Some(proposal) };
-            let Some(proposal) = proposal else { return Ok(None) };
-            let summary = self.measure(&proposal, Effort::Fine)?;
-            let good = free || self.wish.score(&summary) >= 0.0;
-            let found = Candidate { proposal, summary, error: None };
-            Ok::<_, SimulateError>(good.then_some((found, Vec::new())))
+            let found = match (free, self.wish.cares()) {
+                (true, false) => return self.choose_alpha(&proposal),
+                (true, true) => self.caring_alpha(&proposal)?,
+                (false, _) => Some(self.shown(&proposal)?)
+                    .filter(|found| self.wish.score(&found.summary) >= 0.0),
+            };
+            Ok::<_, SimulateError>(found.map(alone))
         };
-        shown(match epsilon {
-            Some(epsilon) => at(epsilon)?,
-            None => first_good(&EPSILONS, |epsilon| at(ratio(*epsilon)))?,
-        })
+        match epsilon {
+            Some(epsilon) => at(epsilon),
+            None => first_good(&EPSILONS, |epsilon| at(ratio(*epsilon))),
+        }
     }
 }

@@ -12,8 +12,9 @@
 //! | alpha | with a wish about patients (share, regret) the smallest that fulfils it, which is the best estimate; else the one that spares most patients the worse arm within a limit ([`alpha`]) |
 //!
 //! Patients and effect are bracketed ([`search`]), epsilon and alpha are found by halving their
-//! ladders. All candidates of a search see the same patients; the figures that are shown come from
-//! fresh ones, with the seed after the search's, so that they are not biased by the search.
+//! ladders. All candidates of a search see the same patients. The figures that are shown come from
+//! fresh ones, with the seed after the search's, and an answer keeps every wish in these: where
+//! patients or effect fall short they are raised until the wish holds.
 //!
 //! The answer is compared with two fixed trials, `uniform` (private) and `fixed` (not), at the same
 //! number of patients and at the number each needs for the same power or width; [`verdict`] says

@@ -8,8 +8,12 @@
 //! 1. Rough simulations, in growing steps from a guess, until two of them enclose 0.
 //! 2. A fine one where the straight line between the two is 0, and another one where the line
 //!    through it, with the same slope, is 0.
-//! 3. The line through the last point gives the answer. Its standard error is that of the score
-//!    over the slope.
+//! 3. The line through the last point gives the root. Its standard error is that of the score over
+//!    the slope.
+//! 4. The answer is held against fresh trials ([`hold`]): steps up until the score is at least 0
+//!    there, steps down where it is clearly above. Chance and jumps of the score (an early look
+//!    appears at some number of patients) would otherwise leave the wish short by up to twice the
+//!    standard error.
 
 /// How exact a simulation must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +85,62 @@ pub fn solve<E>(
     Ok(Some(Root { at: inside(second - finer / slope), slope }))
 }
 
+/// Least step of [`hold`], and the factor by which steps up grow.
+const LEAST: f64 = 0.003;
+const FASTER: f64 = 1.5;
+/// Standard errors by which a score may exceed 0 without a step down.
+const ENOUGH: f64 = 1.5;
+/// Most steps down.
+const DOWN: usize = 3;
+
+/// Start of [`hold`]: a root, the slope of the score, its standard error, and the least step that
+/// makes a difference.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// The root.
+    pub at: f64,
+    /// The slope.
+    pub slope: f64,
+    /// The standard error of a score.
+    pub error: f64,
+    /// The least step.
+    pub step: f64,
+}
+
+/// The least place near a root at which a score is at least 0, with what came with the score; none
+/// if it is below 0 up to the end of the range.
+///
+/// # Errors
+/// Errors of `score`.
+pub fn hold<T, E>(
+    range: [f64; 2],
+    start: Start,
+    mut score: impl FnMut(f64) -> Result<(f64, T), E>,
+) -> Result<Option<(f64, T)>, E> {
+    let [least, most] = range;
+    let Start { mut at, slope, error, step } = start;
+    let (mut held, mut downs, mut up) = (None, 0, f64::max(LEAST, step));
+    loop {
+        let (value, found) = score(at)?;
+        // Half a standard error above 0, so that the next step is likely to be the last.
+        let ahead = (value - error / 2.0) / slope;
+        if value >= 0.0 {
+            held = Some((at, found));
+            let next = f64::max(at - ahead, least);
+            let is_worth_it = value > ENOUGH * error && at - next >= step;
+            if downs == DOWN || !is_worth_it {
+                return Ok(held);
+            }
+            (at, downs) = (next, downs + 1);
+        } else if held.is_some() || at >= most {
+            return Ok(held);
+        } else {
+            at = f64::min(at + f64::max(-ahead, up), most);
+            up *= FASTER;
+        }
+    }
+}
+
 /// The first place of a list in which `good` finds something, if it does in all later ones too.
 ///
 /// # Errors
@@ -106,6 +166,38 @@ pub fn first_good<T, G, E>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A place that falls short is left upwards, also over a jump down; one with far too much is
+    /// left downwards as long as the score holds; without any there is none.
+    #[test]
+    fn answers_hold_in_fresh_trials() {
+        let sawtooth = |x: f64| if x < 4.1 { x - 4.0 } else { x - 4.15 };
+        let start = |at| Start { at, slope: 1.0, error: 0.01, step: 0.001 };
+        let mut asked = 0;
+        let mut found = |at: f64, shift: f64, range: [f64; 2]| {
+            asked = 0;
+            let score = |x: f64| {
+                asked += 1;
+                Ok::<_, ()>((sawtooth(x) + shift, x))
+            };
+            let found = hold(range, start(at), score).unwrap();
+            (found.map(|(at, seen)| if at == seen { at } else { f64::NAN }), asked)
+        };
+        let wide = [0.0, 10.0];
+        for (from, shift, least, most, steps) in [
+            (4.0, 0.0, 4.0, 4.0, 1),
+            (3.98, 0.0, 4.0, 4.01, 2),
+            (4.09, -0.1, 4.25, 4.27, 4),
+            (4.5, 0.0, 4.15, 4.16, 3),
+            (4.01, 0.0, 4.01, 4.01, 1),
+        ] {
+            let (at, asked) = found(from, shift, wide);
+            assert!(at.is_some_and(|at| (least..=most).contains(&at)), "{from} {at:?}");
+            assert!(asked <= steps, "{from}: {asked}");
+        }
+        assert_eq!(found(3.0, 0.0, [2.0, 3.9]).0, None);
+        assert_eq!(found(5.0, 3.0, [4.9, 9.0]).0, Some(4.9));
+    }
 
     /// From guesses on either side, and where there is no root.
     #[test]

@@ -13,8 +13,8 @@ const COLUMNS: usize = 41;
 fn intervals(effect: &Combined) -> Vec<Interval> {
     let interval = |name: &str, estimate: f64, ends: [f64; 2], pooled| Interval {
         name: name.into(),
+        estimate,
         // No effect can be larger.
-        estimate: estimate.clamp(-1.0, 1.0),
         ends: ends.map(|end| end.clamp(-1.0, 1.0)),
         truth: None,
         pooled,
@@ -135,4 +135,40 @@ pub fn svg(title: &str, effects: &[Combined]) -> String {
     let arms = ["arm 0", "arm 1"].map(String::from);
     let (title, subtitle, lines) = (title.into(), subtitle.into(), lines.collect());
     Forest { title, subtitle, lines, arms, decimals: 3 }.svg()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pool::{SiteEstimate, combine};
+
+    /// Table and JSON show the same estimates, which are not cut, and the same ends, which are; a
+    /// p-value is never 0.
+    #[test]
+    fn table_and_json_cut_alike() {
+        let site =
+            |name: &str, estimate, error| SiteEstimate { site: name.into(), estimate, error };
+        let far = vec![site("a", 1.2, 0.3), site("b", -0.5, 0.02)];
+        let effects = [combine("x", far).unwrap()];
+        let table = table(&effects);
+        let found: serde_json::Value =
+            serde_json::from_str(&json("t", false, &effects)).unwrap_or_default();
+        let effect = &found["effects"][0];
+        let numbers = |row: &serde_json::Value| {
+            let of = |name: &str| format!("{:+.3}", row[name].as_f64().unwrap_or(f64::NAN));
+            format!("{}  {}  {}", of("estimate"), of("low"), of("high"))
+        };
+        // a by hand: 1.2 - 1.96 * 0.3 = 0.612, and 1.788 cut to 1.
+        assert_eq!(numbers(&effect["sites"][0]), "+1.200  +0.612  +1.000");
+        for row in [&effect["sites"][0], &effect["sites"][1], &effect["fixed"], &effect["random"]] {
+            assert!(table.contains(&numbers(row)), "{} in\n{table}", numbers(row));
+        }
+        // Q = 1.7^2/(0.09 + 0.0004) = 31.97 on one degree of freedom.
+        let p = effect["q_p_value"].as_f64().unwrap_or(0.0);
+        assert!(table.contains("Q = 31.97 on 1 df (p = 1.6e-8)"), "{table}");
+        assert!((p / 1.57e-8 - 1.0).abs() < 0.01, "{p}");
+        let agree = vec![site("a", 0.9, 0.01), site("b", -0.9, 0.01)];
+        let apart = [combine("x", agree).unwrap()];
+        assert!(!super::table(&apart).contains("p = 0"), "{}", super::table(&apart));
+    }
 }

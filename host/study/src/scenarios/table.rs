@@ -19,9 +19,10 @@ use crate::boundaries::Kind;
 use crate::output::Value;
 use crate::simulate::figures::Reading;
 use crate::simulate::output::{boundary, plan_cells};
-use crate::simulate::statistics::OVERALL;
+use crate::simulate::overall::{NOT_A_TEST, OVERALL};
 use crate::simulate::world::KEYS;
 use crate::simulate::{FeatureSummary, Summary};
+use equipoise::plan::DesignName;
 
 /// A row: names and values, the same names in every row.
 pub type TidyRow = Vec<(&'static str, Value)>;
@@ -232,9 +233,14 @@ pub fn table(rows: &[TidyRow]) -> String {
         let cells = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}"));
         cells.collect::<Vec<_>>().join("  ") + "\n"
     };
+    let is_interim = |(name, value): &(&str, Value)| {
+        *name == "design" && *value == Value::Text(DesignName::Interim.name().into())
+    };
+    let has_interim = rows.iter().flatten().any(is_interim);
+    let warning = if has_interim { format!("{NOT_A_TEST}\n") } else { String::new() };
     let intro = format!(
         "The overall effect of every scenario and design, {OVERALL};\n--csv and --json have every \
-         feature.\n\n"
+         feature.\n{warning}\n"
     );
     core::iter::once(intro).chain(lines.iter().map(line)).collect()
 }

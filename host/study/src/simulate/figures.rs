@@ -159,7 +159,7 @@ pub const FIGURES: [Quantity; 22] = [
         .line("futility boundary crossed"),
     Quantity::new("overall_excludes_0", Share, |s| s.overall_excludes_0.into())
         .error("overall_excludes_0_se")
-        .line("overall effect: excludes 0"),
+        .line("overall effect (1): excludes 0"),
     Quantity::new("overall_coverage", Share, |s| s.overall_coverage.into())
         .error("overall_coverage_se")
         .line("... coverage"),

@@ -35,6 +35,7 @@ pub mod figures;
 pub mod harness;
 pub mod instance;
 pub mod output;
+pub mod overall;
 mod repeated;
 pub mod runs;
 pub mod shards;

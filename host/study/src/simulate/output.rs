@@ -10,8 +10,8 @@
 use std::fmt::Write;
 
 use super::figures::{self, FIGURES, Reading, Unit};
+use super::overall::overall_note;
 use super::shards::{Outcome, Shard};
-use super::statistics::OVERALL;
 use super::world::{Cells, KEYS, Key};
 use crate::output::Value;
 use equipoise::plan::{Close, Plan};
@@ -120,7 +120,9 @@ pub fn table(shard: &Shard) -> String {
             line(words, &|outcome| figure.unit.write((figure.read)(&outcome.summary)));
         }
     }
-    let _ = writeln!(text, "\nThe overall effect is {OVERALL}.");
+    let has_interim = |outcome: &Outcome| outcome.setup.design.starts_with("interim");
+    let note = overall_note(shard.results.iter().any(has_interim));
+    let _ = writeln!(text, "\n(1) {note}");
     text + &by_feature(shard)
 }
 

@@ -242,10 +242,6 @@ pub struct Sums {
     pub first_drop: u64,
 }
 
-/// The overall effect in the words of tables.
-pub const OVERALL: &str =
-    "the mean over kinds of patient, weighted by their (noisy) numbers of outcomes";
-
 /// The overall effect, as a report makes it: the mean weighted by outcomes, in whole numbers; none
 /// without outcomes.
 fn overall(each: impl Iterator<Item = Option<Estimate>>) -> Option<Estimate> {

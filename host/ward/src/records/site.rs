@@ -3,7 +3,7 @@
 use crate::line::client::Report;
 use crate::records::keys::KeyFile;
 use crate::records::report::middle;
-use equipoise::plan::Plan;
+use equipoise::plan::{DesignName, Plan};
 use equipoise::wire::{
     Ending, FileDigest, Hex, LastLook, Micro, Row, RowArm, RowBasis, Stage, TrialId,
 };
@@ -201,6 +201,14 @@ pub fn title(sites: &[Site]) -> &str {
 #[must_use]
 pub fn enrolled(sites: &[Site]) -> u64 {
     sites.iter().map(|site| u64::from(site.raw.enrolled)).sum()
+}
+
+/// Whether a site ran `interim`, or does not say what it ran.
+#[must_use]
+pub fn has_interim(sites: &[Site]) -> bool {
+    let design =
+        |site: &Site| Plan::parse(site.raw.plan.as_deref()?).ok().map(|plan| plan.design());
+    sites.iter().any(|site| design(site).is_none_or(|design| design == DesignName::Interim))
 }
 
 /// Every feature, then the overall effect; and the names of those about which no site says

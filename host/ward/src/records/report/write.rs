@@ -7,10 +7,11 @@ use crate::line::client::Report;
 use crate::records::picture;
 use crate::records::text;
 use crate::records::trial_file::TrialFile;
+use equipoise::plan::DesignName;
 use equipoise::wire::Hex;
 use equipoise_study::boundaries::adjusted::{Adjusted, AdjustedRow};
 use equipoise_study::ratios::Ratio;
-use equipoise_study::simulate::statistics::OVERALL;
+use equipoise_study::simulate::overall::overall_note;
 use serde_json::{Value, json};
 
 /// How a report is written.
@@ -98,7 +99,9 @@ pub fn table(effects: &Effects, trial: Option<&TrialFile>) -> String {
         [zero, one]
     });
     if effects.overall.is_some() {
-        let _ = writeln!(text, "\noverall: {OVERALL}.");
+        // Without a trial file the design is not known here; `interim` is the default.
+        let has_interim = effects.plan.is_none_or(|plan| plan.design() == DesignName::Interim);
+        let _ = writeln!(text, "\n{}", overall_note(has_interim));
     }
     let Effects { trial: id, progress, why, .. } = effects;
     let [below, above] = effects.favoured([zero, one]);
