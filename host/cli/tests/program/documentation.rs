@@ -129,7 +129,8 @@ fn missing_file(name: Option<&String>) -> Option<String> {
 }
 
 /// Folders of the test binaries, each named as its binary.
-const TESTS: [&str; 6] = [
+const TESTS: [&str; 7] = [
+    "xtask/tests/commands",
     "tests/device",
     "tests/boards",
     "host/study/tests/study",
