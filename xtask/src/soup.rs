@@ -14,6 +14,8 @@ use std::fs;
 const REASONS: &str = "[workspace.metadata.soup]";
 /// Crates of this workspace, which are not of unknown provenance.
 const OURS: &str = "equipoise";
+/// The package of the program.
+const PROGRAM: &str = "equipoise-cli";
 
 /// A crate of the list.
 #[derive(Default)]
@@ -36,7 +38,9 @@ impl Soup {
             let mut command = cargo();
             command.args(["tree", "--locked", "--edges", "normal,build", "--prefix", "depth"]);
             command.args(["--format", "|{p}|{l}|", "--target", target]);
+            // Without the package's name, that of the root would bring all members along.
             command.arg("--manifest-path").arg(format!("{root}/{folder}/Cargo.toml"));
+            command.args(["--package", if feature.is_some() { OURS } else { PROGRAM }]);
             command.args(feature.into_iter().flat_map(|feature| ["--features", feature]));
             let line = shown(&command);
             let output = command.output().map_err(|error| format!("`{line}`: {error}"))?;
@@ -252,5 +256,7 @@ mod tests {
             assert!(list.contains(row), "{row}\n{list}");
         }
         assert!(!list.contains("| criterion |"), "a crate of tests\n{list}");
+        let screen = list.lines().find(|row| row.starts_with("| ratatui |")).unwrap();
+        assert!(screen.contains("| linux-x86_64, windows-x86_64 |"), "not on a board: {screen}");
     }
 }
