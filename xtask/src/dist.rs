@@ -2,8 +2,8 @@
 //! again.
 //!
 //! `dist` leaves in `target/dist`: a static Linux program, a Windows program, a Debian package, the
-//! firmware images of all boards, the list of all crates (SOUP), bills of materials (SBOM), and
-//! SHA256SUMS over them with its signature.
+//! firmware images of all boards with a list of their hashes, the list of all crates (SOUP), bills
+//! of materials (SBOM), and SHA256SUMS over them with its signature.
 
 use crate::board::{BoardName, Build, Profile};
 use crate::soup::Soup;
@@ -44,27 +44,32 @@ pub fn dist(words: &[&str]) -> Result<(), String> {
     let version = version()?;
     let soup = Soup::of_release(".")?;
     // Errors in the list come before the long builds.
-    let list = soup.list(&version)?;
+    let crates = soup.list(&version)?;
     if Path::new(OUT).exists() {
         fs::remove_dir_all(OUT).map_err(|error| format!("{OUT}: {error}"))?;
     }
     make_directory(Path::new(OUT))?;
     let compiler = tools::compiler()?;
+    let mut images = String::new();
     for board in BoardName::ALL {
         let build = Build::make(&compiler, board, Profile::Release)?;
         build.write_images()?;
         build.sizes()?;
+        images += &format!("{}  {board}\n", build.digest()?);
         let kind = board.drive_image();
         let to = format!("{OUT}/equipoise-{version}-{board}.{kind}");
         copy(&build.elf.with_extension(kind), &to)?;
     }
+    // `equipoise qualify --images` compares a device with it.
+    let list = Path::new(OUT).join(format!("equipoise-{version}-images.txt"));
+    write(&list, images.as_bytes())?;
     let linux = program(LINUX, "equipoise")?;
     copy(&linux, &format!("{OUT}/equipoise-{version}-linux-x86_64"))?;
     package(&linux, &version)?;
     tools::mingw()?;
     let windows = program(WINDOWS, "equipoise.exe")?;
     copy(&windows, &format!("{OUT}/equipoise-{version}-windows-x86_64.exe"))?;
-    write(&soup_list(&version), list.as_bytes())?;
+    write(&soup_list(&version), crates.as_bytes())?;
     sbom::write_all(&version)?;
     sums()?;
     match key {

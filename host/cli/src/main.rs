@@ -17,6 +17,7 @@ mod log;
 mod plan;
 mod pool;
 mod progress;
+mod qualify;
 mod reconcile;
 mod report;
 mod roles;
@@ -130,6 +131,8 @@ enum Command {
     /// Check the log of a terminal, or print its last hash for paper
     #[command(subcommand, subcommand_value_name = "COMMAND")]
     Log(log::LogCommand),
+    /// Put a device through its checks, with a page for the trial's file
+    Qualify(qualify::QualifyArgs),
     /// Compare the hospital's chart with the log, inside the hospital
     Reconcile(reconcile::ReconcileArgs),
     /// Draw from the noise laws, for anybody to test them
@@ -191,6 +194,7 @@ fn main() -> ExitCode {
         Command::Pool(args) => finish(pool::pool(&args), args.json.as_deref() == Some("-")),
         Command::Kits(command) => finish(kits::run(&command), false),
         Command::Log(command) => finish(log::run(&command), false),
+        Command::Qualify(args) => finish(qualify::qualify(&args), false),
         Command::Reconcile(args) => finish(reconcile::reconcile(&args), false),
         Command::Sample(args) => finish(sample::sample(&args), false),
         Command::Completions { shell } => finish(completions(shell), false),

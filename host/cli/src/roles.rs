@@ -21,7 +21,7 @@ const ROLES: [(&str, &[&str]); 6] = [
     ("Custodian", &["check", "keygen", "key", "provision", "close", "report", "erase"]),
     ("Pharmacy", &["kits"]),
     ("Statistician", &["plan", "simulate", "merge", "pareto", "normality", "pool"]),
-    ("Auditor", &["audit", "sample", "log", "reconcile"]),
+    ("Auditor", &["audit", "sample", "log", "qualify", "reconcile"]),
     ("Engineer", &["demo", "device", "completions", "man"]),
 ];
 

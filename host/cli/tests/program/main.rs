@@ -22,6 +22,8 @@ mod plan;
 mod pool;
 #[cfg(feature = "terminal-tests")]
 mod python_client;
+#[cfg(unix)]
+mod qualify;
 mod reconcile;
 mod safety;
 mod sample;
