@@ -142,7 +142,7 @@ fn example_enrols_and_records() {
     bench.shows(&["Patient 1: on record.", "2 resolved"]);
     bench.fill("feature", 9);
     bench.click("Enrol the next patient");
-    bench.shows(&["ERR feature re=ASSIGN:1 got=9 allowed 0..3"]);
+    bench.shows(&["ERR feature re=ASSIGN:3 got=9 allowed 0..3"]);
     bench.click("Give the patient another kit (blinded trials)");
     bench.shows(&["ERR kits re=REPLACE:1 kits=0 the trial is not blinded"]);
     assert_eq!(bench.pending(), Value::Null);
