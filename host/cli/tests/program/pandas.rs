@@ -12,7 +12,8 @@ import pandas
 csv, json = pandas.read_csv(sys.argv[1]), pandas.read_json(sys.argv[2])
 assert list(csv.columns) == list(json.columns), (csv.columns, json.columns)
 assert len(csv) == len(json) == 2 * 5 * 3 * 3, len(csv)
-texts = {"name", "effects", "design", "of", "arrivals", "boundary", "close"}
+texts = {"name", "effects", "design", "of", "arrivals", "boundary", "close",
+         "better", "results"}
 for column in csv.columns:
     is_number = pandas.api.types.is_numeric_dtype(csv[column])
     assert is_number == (column not in texts), (column, csv[column].dtype)
@@ -38,7 +39,7 @@ import pandas
 
 tables = pandas.concat([pandas.read_csv(path) for path in sys.argv[1:3]], ignore_index=True)
 keys = ["design", "boundary", "p0", "p1", "epsilon", "patients", "features", "alpha", "beta",
-        "scale", "reports", "sd0", "sd1", "close", "kits"]
+        "scale", "reports", "sd0", "sd1", "close", "kits", "better", "results"]
 groups = tables.groupby(keys).size()
 assert len(groups) == 4 and (groups == 1).all(), groups
 assert set(tables.boundary) == {"none", "obrien-fleming"}, set(tables.boundary)

@@ -214,6 +214,8 @@ fn csv_lines_say_what_they_are() {
         ("reports", "2"),
         ("close", "custodian"),
         ("kits", "0"),
+        ("better", "high"),
+        ("results", "custodian"),
         ("p0", "0.3 0.4"),
         ("p1", "0.4 0.5"),
         ("sd0", "0.25"),

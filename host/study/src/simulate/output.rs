@@ -36,6 +36,8 @@ pub fn plan_cells(plan: &Plan) -> Cells {
         ("reports", Value::Whole(plan.reports().into())),
         ("close", Value::Text(close.name().into())),
         ("kits", Value::Whole(plan.kits().into())),
+        ("better", Value::Text(plan.better().name().into())),
+        ("results", Value::Text(plan.results().name().into())),
     ]
 }
 
