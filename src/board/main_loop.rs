@@ -130,7 +130,8 @@ pub struct MainLoop<B: Board, W> {
     ticked: u32,
     /// A request was answered, and no noise was drawn since.
     answered: bool,
-    /// The next request will do a look. Read between requests, so that it takes no time of a reply.
+    /// The next request will do a look. Read between requests, so that it takes no time of a
+    /// reply.
     looks: bool,
 }
 

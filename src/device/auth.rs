@@ -5,18 +5,19 @@
 //!
 //! **Proof.** `AUTH` draws a nonce of 16 random bytes. The next request, if it is a custodian
 //! command (`KEY`, `PLAN`, `CLOSE`, `ERASE`, in most trials `REPORT`), carries the first half of an
-//! HMAC-SHA256 under the key over the nonce, the trial's id and its own words. So a proof cannot be spent on another command, other
-//! parameters or another trial. A nonce is void after any well-formed request, accepted or refused,
-//! after [`NONCE_SECONDS`] and when the terminal hangs up; a line that is not a request (noise)
-//! leaves it as it is. Proofs are compared in constant time.
+//! HMAC-SHA256 under the key over the nonce, the trial's id and its own words. So a proof cannot be
+//! spent on another command, other parameters or another trial. A nonce is void after any
+//! well-formed request, accepted or refused, after [`NONCE_SECONDS`] and when the terminal hangs
+//! up; a line that is not a request (noise) leaves it as it is. Proofs are compared in constant
+//! time.
 //!
 //! **Time.** The core has no clock. The board calls [`super::Device::tick`] once a second.
 //!
 //! **Lock-out.** Three wrong proofs without a right one between them lock custodian commands until
 //! power-up. A command without proof, or without a nonce, is refused and not counted: it guesses
 //! nothing. Nor is a proof counted that is right for the nonce before the last, if nothing but
-//! `AUTH` came since: a terminal whose first `AUTH` seemed lost took its late answer for that to the
-//! second.
+//! `AUTH` came since: a terminal whose first `AUTH` seemed lost took its late answer for that to
+//! the second.
 //!
 //! **Roles.** The custodian's key gives every right. From it follow keys that give one each
 //! ([`Role`]); the device makes them when it needs them and stores none.
@@ -149,8 +150,8 @@ impl CustodianKey {
         proof
     }
 
-    /// Whether this is that proof. Compared in constant time. (Not inlined, like all that makes a MAC:
-    /// the stack of the v1 has room for one at a time.)
+    /// Whether this is that proof. Compared in constant time. (Not inlined, like all that makes a
+    /// MAC: the stack of the v1 has room for one at a time.)
     #[inline(never)]
     fn proves(
         &self,
@@ -184,8 +185,8 @@ impl CustodianKey {
         self.proof(nonce, facts.trial, &text)
     }
 
-    /// The key of the kit numbers of a blinded trial, from the code-break key: other numbers for every
-    /// trial file and every number of kits an arm.
+    /// The key of the kit numbers of a blinded trial, from the code-break key: other numbers for
+    /// every trial file and every number of kits an arm.
     #[must_use]
     pub fn kit_key(&self, file: FileDigest, kits: u32) -> KitKey {
         KitKey::new(&self.over([KIT_LABEL, &file.0, &kits.to_le_bytes()]).into_bytes().into())

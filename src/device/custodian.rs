@@ -31,9 +31,9 @@ pub const LIFETIME_BUDGET: u32 = 100_000_000;
 pub(super) const CUSTODY_BYTES: usize = 1 + MAC_BYTES + 4 + USED_FILES * MARK_BYTES + 1;
 /// Blinded trial files that a device remembers.
 const USED_FILES: usize = 8;
-/// Bytes that are kept of a digest. Another file looks like a used one once in two million times, and
-/// is then refused; a used one is always recognized. (Whole digests would take 40 bytes more RAM
-/// than the micro:bit v1 has.)
+/// Bytes that are kept of a digest. Another file looks like a used one once in two million times,
+/// and is then refused; a used one is always recognized. (Whole digests would take 40 bytes more
+/// RAM than the micro:bit v1 has.)
 const MARK_BYTES: usize = 3;
 /// The mark of no file: zeros, like memory that is not used yet.
 const NO_MARK: [u8; MARK_BYTES] = [0; MARK_BYTES];
@@ -91,8 +91,8 @@ impl Custody {
         }
     }
 
-    /// The stored form: 1 and the key or 33 zeros, the budget spent, little-endian, the marks of used
-    /// files, and a 0 to make it even.
+    /// The stored form: 1 and the key or 33 zeros, the budget spent, little-endian, the marks of
+    /// used files, and a 0 to make it even.
     #[must_use]
     pub fn encode(&self) -> [u8; CUSTODY_BYTES] {
         let mut bytes = [0; CUSTODY_BYTES];
@@ -104,8 +104,8 @@ impl Custody {
         bytes
     }
 
-    /// Reads the stored form; `None` if it is not one. (Not inlined into the mount, which takes most of
-    /// the v1's stack.)
+    /// Reads the stored form; `None` if it is not one. (Not inlined into the mount, which takes
+    /// most of the v1's stack.)
     #[must_use]
     #[inline(never)]
     pub fn decode(bytes: &[u8]) -> Option<Self> {

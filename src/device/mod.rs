@@ -324,8 +324,8 @@ where
         }
         self.checksums_required = opened.has_checksum;
         // Every request voids the nonces; commands that take a proof read them first, and a second
-        // `AUTH` leaves that of the first for a while. (Only these copy nonces and proof, a tenth of
-        // the work of an `ASSIGN` on the Cortex-M0.)
+        // `AUTH` leaves that of the first for a while. (Only these copy nonces and proof, a tenth
+        // of the work of an `ASSIGN` on the Cortex-M0.)
         if !request.takes_proof() && !matches!(request, Request::Challenge) {
             self.session.void_nonce();
         }

@@ -116,8 +116,8 @@ where
     G: Seeded,
 {
     /// Whether the sender may have the report. Takes a proof unless the plan's results are free by
-    /// now; one that is given is checked in any case. (Apart from the report: the stack of the v1 has
-    /// no room for the MACs of both.)
+    /// now; one that is given is checked in any case. (Apart from the report: the stack of the v1
+    /// has no room for the MACs of both.)
     #[inline(never)]
     pub(super) fn may_report(&mut self, evidence: &Evidence<'_>) -> Result<(), Refusal<'static>> {
         let trial = self.state.trial().ok_or(Refusal::Blank)?;

@@ -27,8 +27,8 @@ impl Plan {
         bytes
     }
 
-    /// Reads the byte form; `None` if it is not that of a plan. (Not inlined into the mount, which takes
-    /// most of the v1's stack.)
+    /// Reads the byte form; `None` if it is not that of a plan. (Not inlined into the mount, which
+    /// takes most of the v1's stack.)
     #[must_use]
     #[inline(never)]
     pub fn decode(bytes: &[u8; PLAN_BYTES]) -> Option<Self> {

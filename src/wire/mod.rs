@@ -7,9 +7,9 @@
 //! # Lines
 //! A line is at most [`LINE_LIMIT`] printable ASCII characters, its checksum included, and ends
 //! with LF; one CR right before the LF is dropped. A longer line is thrown away up to its LF and
-//! answered `ERR length`. A line of no characters, or of blanks, is not a request and gets no answer: a terminal
-//! sends one to put an end to whatever noise came before. After any garbage both sides are in step
-//! again at the next LF.
+//! answered `ERR length`. A line of no characters, or of blanks, is not a request and gets no
+//! answer: a terminal sends one to put an end to whatever noise came before. After any garbage both
+//! sides are in step again at the next LF.
 //!
 //! One request line has one reply line; only `REPORT` has several, the last of which is `END` or
 //! `ERR`. Words are separated by blanks. Verbs are upper case. Numbers are decimal digits; hex
@@ -49,14 +49,14 @@
 //! ```
 //! # Proofs
 //! `proof=` and 32 hex digits, the last word of a custodian command: the first 16 bytes of
-//! HMAC-SHA256 under the custodian's key of the nonce's 16 bytes, the 8 bytes of the trial's id (zeros on a blank
-//! device), and every character of the line before the blank in front of `proof=`. So a proof
-//! allows one command, with these very words, for this trial. A nonce is void after one custodian
-//! command, accepted or not, after any other request, after [`NONCE_SECONDS`], and when the
-//! terminal hangs up. Three wrong proofs without a right one between them lock custodian commands
-//! until power-up; a command without proof or without a nonce does not count, nor does a proof that
-//! is right for the nonce before the last, if nothing but `AUTH` came since: the terminal took the
-//! late answer to its first `AUTH` for the answer to its second.
+//! HMAC-SHA256 under the custodian's key of the nonce's 16 bytes, the 8 bytes of the trial's id
+//! (zeros on a blank device), and every character of the line before the blank in front of
+//! `proof=`. So a proof allows one command, with these very words, for this trial. A nonce is void
+//! after one custodian command, accepted or not, after any other request, after [`NONCE_SECONDS`],
+//! and when the terminal hangs up. Three wrong proofs without a right one between them lock
+//! custodian commands until power-up; a command without proof or without a nonce does not count,
+//! nor does a proof that is right for the nonce before the last, if nothing but `AUTH` came since:
+//! the terminal took the late answer to its first `AUTH` for the answer to its second.
 //!
 //! # Keys by role
 //! From the custodian's key follow three others, each the HMAC-SHA256 of its label under it:
@@ -64,8 +64,8 @@
 //! from `equipoise code-break 3` follow the kit numbers. The custodian's key proves every command.
 //!
 //! The answer to `PROVE` is the first 16 bytes of HMAC-SHA256 under the presence key of the nonce,
-//! the 8 bytes of the trial's id, the 8 bytes of the image hash (zeros where there is none), and the
-//! numbers of assigned and of resolved patients, 4 bytes each, little-endian.
+//! the 8 bytes of the trial's id, the 8 bytes of the image hash (zeros where there is none), and
+//! the numbers of assigned and of resolved patients, 4 bytes each, little-endian.
 //!
 //! # Replies
 //! ```text

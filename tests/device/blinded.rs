@@ -281,8 +281,9 @@ fn flash_work_does_not_depend_on_arms() {
     }
 }
 
-/// A device refuses the file of each of its last 8 blinded trials, also after `ERASE` and power loss, and
-/// takes that of the ninth again. Trials that are not blinded may use a file as often as they like.
+/// A device refuses the file of each of its last 8 blinded trials, also after `ERASE` and power
+/// loss, and takes that of the ninth again. Trials that are not blinded may use a file as often as
+/// they like.
 #[test]
 fn a_blinded_file_is_used_once() {
     let plan = |number: u32, kits: &str| {

@@ -3,12 +3,14 @@
 //! All arithmetic of doubles is done in integer registers, by the same code on every board, so that
 //! boards and hosts agree to the last bit; the FPU of the v2 and of the Pico 2 has singles only. A
 //! float that slips into the firmware would be computed there, and not on the v1. So an image may
-//! load, move and compare floating-point registers, which rounds nothing, but not compute with them.
+//! load, move and compare floating-point registers, which rounds nothing, but not compute with
+//! them.
 //!
 //! Instructions are decoded as far as this needs (Armv7-M and Armv8-M Architecture Reference
 //! Manuals, "Floating-point instruction encoding"): a 32-bit Thumb instruction begins with 0b11101,
 //! 0b11110 or 0b11111; in one of coprocessor 10 or 11, the high half 0xEE.. with bit 4 of the low
-//! half clear processes data, and so does 0xFE... Of these only VMOV, VABS, VNEG and VCMP are exact.
+//! half clear processes data, and so does 0xFE... Of these only VMOV, VABS, VNEG and VCMP are
+//! exact.
 
 use crate::elf::Elf;
 

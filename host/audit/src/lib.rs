@@ -39,8 +39,8 @@ use finding::{Finding, Verdict};
 /// Which methods to use.
 #[derive(Clone, Copy, Debug)]
 pub struct Methods {
-    /// The law of the noise, the seeds, every chance of small trials, and this many pairs of larger
-    /// ones at each epsilon.
+    /// The law of the noise, the seeds, every chance of small trials, and this many pairs of
+    /// larger ones at each epsilon.
     pub exact: Option<u32>,
     /// Sums over known laws.
     pub structured: bool,

@@ -46,7 +46,8 @@ pub struct AssignArgs {
     /// Level of a factor of the trial file; --NAME LEVEL says the same
     #[arg(long, value_name = "NAME=LEVEL", value_parser = level, conflicts_with = "feature")]
     factor: Vec<(String, String)>,
-    /// Confirm that the records of patients whom this log does not know are elsewhere; it is logged
+    /// Confirm that the records of patients whom this log does not know are elsewhere; it is
+    /// logged
     #[arg(long)]
     records_elsewhere: bool,
     /// Answer to a question of the trial file about eligibility; once for each, in their order

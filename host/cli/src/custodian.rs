@@ -107,7 +107,8 @@ enum KeyCommand {
     },
     /// Bring the custodian's key back from its sheet of paper
     Read {
-        /// File with the nine lines of the sheet or the text of its QR code; `-` for standard input
+        /// File with the nine lines of the sheet or the text of its QR code; `-` for standard
+        /// input
         sheet: PathBuf,
         /// Key file to make, readable by its owner alone
         #[arg(long, value_name = "FILE")]
@@ -119,7 +120,8 @@ enum KeyCommand {
 /// from paper.
 ///
 /// # Errors
-/// A file that holds no such key, mistakes on a sheet, no device, or a device that does not hold it.
+/// A file that holds no such key, mistakes on a sheet, no device, or a device that does not hold
+/// it.
 pub fn key(args: &KeyArgs) -> Result<(), CliError> {
     match &args.command {
         KeyCommand::Read { sheet, out } => {

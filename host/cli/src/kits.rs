@@ -1,5 +1,5 @@
-//! `equipoise kits list`, `verify`, `cards` and `reveal`: the pharmacy of a blinded trial. No device is
-//! needed.
+//! `equipoise kits list`, `verify`, `cards` and `reveal`: the pharmacy of a blinded trial. No
+//! device is needed.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -30,10 +30,11 @@ pub enum KitsCommand {
     List(ListArgs),
     /// Compare a list and its seal with the trial file and the key
     Verify(VerifyArgs),
-    /// Print sealed cards for emergencies: the kit outside, the arm under a flap; a page for each six
+    /// Print sealed cards for emergencies: the kit outside, the arm under a flap; a page for each
+    /// six
     ///
-    /// A web page to print on one side of A4. Anybody with this file can unblind every patient: print
-    /// it, delete it, fold and tape the cards.
+    /// A web page to print on one side of A4. Anybody with this file can unblind every patient:
+    /// print it, delete it, fold and tape the cards.
     Cards(CardsArgs),
     /// Emergency unblinding: name the arm of one kit, and write to the log who asked and why
     Reveal(RevealArgs),

@@ -38,8 +38,8 @@ pub struct PlannerArgs {
     /// Privacy loss of one patient, 1/1000..=20; the least that is enough if not given
     #[arg(long, value_name = "E", value_parser = ratio)]
     epsilon: Option<Ratio>,
-    /// 0: best estimate, 1: most patients on the better arm; if not given, the one that spares most
-    /// patients the worse arm
+    /// 0: best estimate, 1: most patients on the better arm; if not given, the one that spares
+    /// most patients the worse arm
     #[arg(long, value_name = "A", value_parser = ratio)]
     alpha: Option<Ratio>,
     /// Wanted: this share of the 95 % intervals excludes 0

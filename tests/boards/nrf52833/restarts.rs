@@ -30,8 +30,8 @@ fn cut_erase_keeps_or_removes_the_trial() {
     purges::erase_cuts(&CHIP, times(8, 20));
 }
 
-/// The journal goes on by a page a power-up, in the long version round its whole region, and nothing
-/// is lost.
+/// The journal goes on by a page a power-up, in the long version round its whole region, and
+/// nothing is lost.
 #[test]
 fn journal_goes_round_its_region() {
     scenarios::round_the_region(&CHIP, times(16, 80));

@@ -104,8 +104,8 @@ fn hello_names_the_image() {
     }
 }
 
-/// The share of the second half that got the deadlier arm, arm 1, in a trial of 400 patients with death
-/// rates of 0.2 and 0.4 in which a death is this outcome.
+/// The share of the second half that got the deadlier arm, arm 1, in a trial of 400 patients with
+/// death rates of 0.2 and 0.4 in which a death is this outcome.
 fn deadlier(better: &str, death: u32) -> f64 {
     let mut board = Emulator::boot(Firmware::Release);
     board.expect(&format!("KEY {}", hex(&KEY)), "OK");
@@ -123,8 +123,8 @@ fn deadlier(better: &str, death: u32) -> f64 {
     f64::from(second_half) / 200.0
 }
 
-/// The deadlier arm gets the smaller part of the second half, whether a death is the larger outcome or
-/// the smaller one.
+/// The deadlier arm gets the smaller part of the second half, whether a death is the larger outcome
+/// or the smaller one.
 #[test]
 fn the_deadlier_arm_gets_fewer_patients() {
     let shares = [deadlier("low", 1), deadlier("high", 0)];

@@ -66,8 +66,8 @@ fn played(plan: &str, outcome: impl Fn(u32) -> u32) -> (Vec<String>, Vec<Row>) {
     (arms, rows.collect())
 }
 
-/// A trial in which small outcomes are better runs as the trial with every outcome turned round, and
-/// reports the opposite effects.
+/// A trial in which small outcomes are better runs as the trial with every outcome turned round,
+/// and reports the opposite effects.
 #[test]
 fn low_is_high_turned_round() {
     for design in ["interim", "uniform", "dp-conse"] {

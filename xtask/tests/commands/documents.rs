@@ -68,7 +68,8 @@ fn shown_commands_work() {
                 }
                 ["cargo", name @ ("build" | "test"), rest @ ..] => {
                     let mut command = Command::new(env!("CARGO"));
-                    // An image that logs is made in the long version; this one sees that it compiles.
+                    // An image that logs is made in the long version; this one sees that it
+                    // compiles.
                     let is_long = std::env::var_os("EQUIPOISE_LONG").is_some();
                     let name = if *name == "build" && !is_long { "check" } else { name };
                     command.arg(name).args(rest).current_dir("..");

@@ -95,8 +95,8 @@ pub struct Case {
     pub patients: Vec<Patient>,
     /// The index, from 0, of the patient whose record varies.
     pub open: usize,
-    /// A patient's outcome is recorded after this many more patients have been assigned; fewer than
-    /// [`WAITING`].
+    /// A patient's outcome is recorded after this many more patients have been assigned; fewer
+    /// than [`WAITING`].
     pub delay: usize,
     /// The same for the open patient.
     pub open_delay: usize,

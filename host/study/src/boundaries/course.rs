@@ -7,10 +7,10 @@
 //! After half a look at c weighs (1 - spent)(c - c')/(n - c'), c' being the feature's last look. So
 //! with s spent at its last look up to half, at h, the fraction at a report in which it takes part
 //! is 1 - (1 - s)(n - c)/(n - h); at one in which it does not, the estimate and the fraction stay
-//! as they were. **Before the first report in which it takes part it has no fraction**: its estimate
-//! is that of an early look, and it is kept because of what it was (a feature that settled by luck
-//! has few patients on one arm, and so no window worth reading). Testing it there would be one more
-//! test of each early look.
+//! as they were. **Before the first report in which it takes part it has no fraction**: its
+//! estimate is that of an early look, and it is kept because of what it was (a feature that settled
+//! by luck has few patients on one arm, and so no window worth reading). Testing it there would be
+//! one more test of each early look.
 //!
 //! A close before the end may follow any look, so its critical value counts the early looks too.
 //! Their fractions are taken in proportion to their counts.

@@ -1,7 +1,7 @@
 //! Emergency unblinding at the bedside, on a machine that was given the key for it.
 //!
-//! The log has who asked, for which patient and why before the arm is known here. The arm is told to
-//! the tab that asked and to nobody else; it is neither in the log nor in the state of the page.
+//! The log has who asked, for which patient and why before the arm is known here. The arm is told
+//! to the tab that asked and to nobody else; it is neither in the log nor in the state of the page.
 
 use super::Bedside;
 use crate::failure::Failure;

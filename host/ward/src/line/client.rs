@@ -6,9 +6,9 @@
 //! plugging it in again only causes a delay.
 //!
 //! **Whose answer?** Answers come in the order of the requests. One that names a patient must name
-//! the right one, and a refusal must name the request. After a request had to be repeated, a late second answer to it may still be
-//! on its way; then the next request waits for the answer to a `HELLO`, and everything before that
-//! is thrown away.
+//! the right one, and a refusal must name the request. After a request had to be repeated, a late
+//! second answer to it may still be on its way; then the next request waits for the answer to a
+//! `HELLO`, and everything before that is thrown away.
 //!
 //! **Certainty.** [`AskError::Refused`] says whether the refusal answers the only copy that was
 //! sent. If not, an earlier copy may have been accepted.

@@ -89,8 +89,8 @@ pub fn erase(client: &mut Client, key: &KeyFile) -> Result<(), Failure> {
     command(client, key, &Request::Erase, done)
 }
 
-/// Whether the device holds the key: it answers a fresh nonce with the presence key, over its trial,
-/// its image and its counts.
+/// Whether the device holds the key: it answers a fresh nonce with the presence key, over its
+/// trial, its image and its counts.
 ///
 /// # Errors
 /// No device, a device without a key, or no randomness.

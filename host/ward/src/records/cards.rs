@@ -3,8 +3,8 @@
 //! A page for each block of kits, to print on one side of A4. Every card has three parts, one below
 //! the other: the front with the kit's label, which stays in sight; the arm; and a flap that is
 //! folded up over the arm and taped. The flap is filled with the names of both arms, so that
-//! neither can be read against the light. Opening it is seen, and the front has lines for who opened
-//! it, when and why: on paper what a log entry is on a computer.
+//! neither can be read against the light. Opening it is seen, and the front has lines for who
+//! opened it, when and why: on paper what a log entry is on a computer.
 //!
 //! Cards are ordered by kit number, or by patient if there is a log. Anybody who has the file can
 //! unblind every patient.

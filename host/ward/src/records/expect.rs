@@ -1,5 +1,5 @@
-//! The effect that a trial was planned for, `[expect]` in the trial file: `check` and `provision` say
-//! if the trial is too small to see it.
+//! The effect that a trial was planned for, `[expect]` in the trial file: `check` and `provision`
+//! say if the trial is too small to see it.
 
 use serde::Deserialize;
 

@@ -37,8 +37,8 @@ const MOST_SHEET: u64 = 64 * 1024;
 /// Bytes of the stack that are overwritten after use. Calls with a key take a few thousand.
 const STACK: usize = 64 * 1024;
 
-/// A key as its file holds it: the custodian's, or that of a role. It lies on the heap, where a move
-/// copies nothing.
+/// A key as its file holds it: the custodian's, or that of a role. It lies on the heap, where a
+/// move copies nothing.
 pub struct KeyFile(Box<[u8; MAC_BYTES]>, Option<Role>);
 
 impl Drop for KeyFile {

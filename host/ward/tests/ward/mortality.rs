@@ -1,5 +1,5 @@
-//! A trial whose outcome is death, from its trial file to its report: the device must favour the arm
-//! with fewer deaths, whichever way round the question is asked.
+//! A trial whose outcome is death, from its trial file to its report: the device must favour the
+//! arm with fewer deaths, whichever way round the question is asked.
 
 use equipoise::testkit::order;
 use equipoise::wire::{FileDigest, Reply, Request, checksum};

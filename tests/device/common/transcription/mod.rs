@@ -21,8 +21,8 @@
 //! 3. A share is a multiple of 2^-32: the trailing arm gets floor(pi 2^32), at least 1. The
 //!    before-coin's share of arm 1 is rounded to a multiple of 2^-16.
 //! 4. `spent` is rounded to a 32-bit float after every look.
-//! 5. floor((all half/n)^(1-alpha)) adds 2^-20 before rounding down, so that rounding errors do
-//!    not make 99 of 100.
+//! 5. floor((all half/n)^(1-alpha)) adds 2^-20 before rounding down, so that rounding errors do not
+//!    make 99 of 100.
 //! 6. A mean is kept 1/(max(N_a, 0) + 2) away from 0 and 1.
 //! 7. A close at the count of the feature's last look has W = 0: only the ledger grows.
 //! 8. `uniform`: a feature is left out of a report by the same rule of size; a window's weight is

@@ -302,7 +302,8 @@ mod tests {
         assert_eq!(kept, Some(json!({ "done": "noted", "code": "P-1" }).to_string()));
     }
 
-    /// A failure is told to who asked: it may be about another patient than the one on the next page.
+    /// A failure is told to who asked: it may be about another patient than the one on the next
+    /// page.
     #[test]
     fn a_failure_is_told_to_its_asker() {
         let (hub, _given) = hub();

@@ -61,8 +61,8 @@ fn svg(model: &Model) -> String {
     svg + "</svg>\n"
 }
 
-/// README.md shows the screen as it is. With `EQUIPOISE_SCREENSHOTS` set to a folder, the picture is
-/// left there.
+/// README.md shows the screen as it is. With `EQUIPOISE_SCREENSHOTS` set to a folder, the picture
+/// is left there.
 #[test]
 fn readme_shows_the_screen() {
     let text = equipoise_ward::records::trial_file::EXAMPLE
