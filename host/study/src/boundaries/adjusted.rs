@@ -126,14 +126,15 @@ impl Looks {
         schedule::looks(&self.plan).filter(|at| *at > self.plan.half()).count() + 1
     }
 
-    /// The information fractions of an estimate at these looks, `spent` being the last one's.
-    fn fractions(&self, course: Course, spent: f64) -> Vec<f64> {
-        let reports = course.fractions(&self.plan).take(self.reports);
-        match self.is_closed {
-            false => reports.collect(),
-            true if spent > ALL => reports.chain([1.0]).collect(),
-            true => course.early(&self.plan).chain(reports).chain([spent]).collect(),
+    /// The critical value of an estimate at the last of these looks, `spent` being its fraction.
+    fn critical(&self, kind: Kind, level: f64, course: Course, spent: f64) -> Option<f64> {
+        let mut reports: Vec<f64> = course.fractions(&self.plan).take(self.reports).collect();
+        if self.is_closed && spent <= ALL {
+            let early: Vec<f64> = course.early(&self.plan).collect();
+            return kind.critical_at_close(level, &early, &reports, spent);
         }
+        reports.extend(self.is_closed.then_some(1.0));
+        kind.critical(level, &reports).pop()
     }
 }
 
@@ -188,10 +189,10 @@ pub fn adjust(
     let critical = |effect: &Effect, level: f64| match boundary {
         None => probit(1.0 - level / 2.0),
         Some((boundary, looks)) => {
-            let fractions = effect
+            let value = effect
                 .course
-                .map_or_else(Vec::new, |(course, spent)| looks.fractions(course, spent));
-            boundary.kind.critical(level, &fractions).last().copied().unwrap_or(f64::INFINITY)
+                .and_then(|(course, spent)| looks.critical(boundary.kind, level, course, spent));
+            value.unwrap_or(f64::INFINITY)
         }
     };
     let features: Vec<&Effect> = effects.iter().filter(|effect| effect.of_feature).collect();
@@ -319,15 +320,22 @@ mod tests {
         let early = schedule::looks(&plan).filter(|at| *at <= 2000).count();
         // Nothing is spent at half.
         let course = Course::overall(&plan, std::iter::empty());
-        let fractions = |looks: Looks, spent| looks.fractions(course, spent);
+        let critical = |looks: Looks, spent| looks.critical(Kind::Pocock, LEVEL, course, spent);
+        let pocock = |fractions: &[f64]| Kind::Pocock.critical(LEVEL, fractions).pop();
+        let closed =
+            |reports: &[f64], spent| Kind::Pocock.critical_at_close(LEVEL, &[], reports, spent);
         let two = Looks::new(&plan, early as u32 + 2, None);
         assert_eq!((two.place(), two.planned()), (2, 4));
-        assert_eq!(fractions(two, 0.5), [0.25, 0.5]);
-        assert_eq!(fractions(Looks::new(&plan, 0, Some(4000)), 1.0), [0.25, 0.5, 0.75, 1.0]);
+        assert_eq!(critical(two, 0.5), pocock(&[0.25, 0.5]));
+        let end = Looks::new(&plan, 0, Some(4000));
+        assert_eq!(critical(end, 1.0), pocock(&[0.25, 0.5, 0.75, 1.0]));
         // A close at the count of a report takes its place; one before n has what is spent.
-        assert_eq!(fractions(Looks::new(&plan, 0, Some(2500)), 0.3), [0.3]);
-        assert_eq!(fractions(Looks::new(&plan, 0, Some(2600)), 0.3), [0.25, 0.3]);
-        assert_eq!(fractions(Looks::new(&plan, 0, Some(1000)), 0.1), [0.1]);
+        assert_eq!(critical(Looks::new(&plan, 0, Some(2500)), 0.3), closed(&[], 0.3));
+        assert_eq!(critical(Looks::new(&plan, 0, Some(2600)), 0.3), closed(&[0.25], 0.3));
+        // Alone it is O'Brien and Fleming's; behind a report of Pocock's nothing is left for it.
+        let alone = Kind::OBrienFleming.critical(LEVEL, &[0.3]).pop();
+        assert_eq!(closed(&[], 0.3), alone);
+        assert!(closed(&[0.25], 0.3).unwrap() > 5.0);
     }
 
     #[test]

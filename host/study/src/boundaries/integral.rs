@@ -5,6 +5,8 @@ use crate::normal::{density, normal};
 /// Grid steps a standard deviation of the coming increment, and the limits of the grid.
 const STEPS_A_DEVIATION: f64 = 8.0;
 const STEPS: (usize, usize) = (60, 6000);
+/// Least standard deviation of an increment that the grid is made for.
+const FINEST: f64 = 0.05;
 /// Standard deviations beyond which the density counts as 0.
 const REACH: f64 = 9.0;
 
@@ -53,7 +55,7 @@ impl Walk {
             return;
         }
         // Fine enough for the density here and for the next increment.
-        let fine = deviation.min(next.sqrt());
+        let fine = deviation.min(next.sqrt().max(FINEST));
         let steps = (2.0 * half / fine * STEPS_A_DEVIATION) as usize;
         let steps = steps.clamp(STEPS.0, STEPS.1).next_multiple_of(2);
         let width = 2.0 * half / steps as f64;

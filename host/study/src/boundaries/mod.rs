@@ -14,9 +14,10 @@
 //! * **Classical constants** ([`Kind::constant`]) for equally spaced looks: c_k = C (Pocock) and
 //!   c_k = C sqrt(K/k) (O'Brien-Fleming), as in the published tables.
 //!
-//! A close before the end spends f(spent) like a report: if it spent all that is left of the level,
-//! a person who may choose the moment could wait for a report that just misses its boundary, and
-//! close.
+//! A close before the end spends the part of its fraction, by O'Brien and Fleming's function whatever
+//! the kind ([`Kind::critical_at_close`]). If it spent all that is left of the level, a person who
+//! may choose the moment could wait for a report that just misses its boundary, and close; and
+//! Pocock's function spends so much early that closes at looks which are no reports would add to it.
 //!
 //! A repeated confidence interval is the estimate +- c_k standard errors. All of them together hold
 //! the effect with probability 95 % at least, whatever is decided on seeing them.
@@ -74,26 +75,32 @@ impl Kind {
     /// fraction of 0 there is no estimate, and the value is infinite.
     #[must_use]
     pub fn critical(self, level: f64, fractions: &[f64]) -> Vec<f64> {
-        let mut walk = Walk::new();
-        let (mut before, mut values) = (0.0, Vec::new());
-        // The first increment after a look.
-        let next = |k: usize| {
-            let mut after =
-                fractions.get(k..).unwrap_or(&[]).windows(2).map(|pair| pair[1] - pair[0]);
-            after.find(|increment| *increment > 0.0).unwrap_or(1.0)
-        };
-        for (k, t) in fractions.iter().enumerate() {
-            if *t <= 0.0 {
-                values.push(f64::INFINITY);
-                continue;
-            }
-            let spent = self.spent(level, *t);
-            let value = solve(|c| walk.exit(*t, c) - (spent - before));
-            walk.step(*t, value, next(k));
-            before = spent;
-            values.push(value);
+        let spent: Vec<f64> = fractions.iter().map(|t| self.spent(level, *t)).collect();
+        spend(fractions, &spent)
+    }
+
+    /// The critical value at a close before the end, at the fraction `spent`, after looks at which
+    /// the trial might have been closed and after reports, at these fractions.
+    #[must_use]
+    pub fn critical_at_close(
+        self,
+        level: f64,
+        early: &[f64],
+        reports: &[f64],
+        spent: f64,
+    ) -> Option<f64> {
+        let close = |t: &f64| (*t, Self::OBrienFleming.spent(level, *t));
+        let report = |t: &f64| (*t, self.spent(level, *t));
+        let looks =
+            early.iter().map(close).chain(reports.iter().map(report)).chain([close(&spent)]);
+        let (fractions, mut levels): (Vec<f64>, Vec<f64>) = looks.unzip();
+        // What a report has spent stays spent.
+        let mut most = 0.0;
+        for level in &mut levels {
+            most = f64::max(most, *level);
+            *level = most;
         }
-        values
+        spend(&fractions, &levels).pop()
     }
 
     /// The critical values at the reports of a plan and at its end, at the level of 5 %, for an
@@ -123,6 +130,30 @@ impl Kind {
             crossed.sum::<f64>() - level
         })
     }
+}
+
+/// The critical values at these fractions that spend these parts of a level, each counted from the
+/// start. At a fraction of 0 there is no estimate, and the value is infinite.
+fn spend(fractions: &[f64], spent: &[f64]) -> Vec<f64> {
+    let mut walk = Walk::new();
+    let (mut before, mut values) = (0.0, Vec::new());
+    // The first increment after a look.
+    let next = |k: usize| {
+        let mut after = fractions.get(k..).unwrap_or(&[]).windows(2).map(|pair| pair[1] - pair[0]);
+        after.find(|increment| *increment > 0.0).unwrap_or(1.0)
+    };
+    for (k, t) in fractions.iter().enumerate() {
+        if *t <= 0.0 {
+            values.push(f64::INFINITY);
+            continue;
+        }
+        let spent = spent.get(k).copied().unwrap_or(before);
+        let value = solve(|c| walk.exit(*t, c) - (spent - before));
+        walk.step(*t, value, next(k));
+        before = spent;
+        values.push(value);
+    }
+    values
 }
 
 /// Largest critical value: beyond it nothing can be spent.
