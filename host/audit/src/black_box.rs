@@ -80,8 +80,8 @@ pub struct Seen {
     pub transcript: String,
 }
 
-/// Replies without what is random by design: nonces, the id of the trial and the checksum over it,
-/// and the arm in the reply that was `given` to the last patient, if it comes again just as it was.
+/// Replies without what is random by design: nonces, the id of the trial and what is computed from
+/// it (a checksum, a proof of presence), and the arm in the reply that was `given` to the last patient, if it comes again just as it was.
 fn public(replies: &str, given: &str) -> String {
     let mut kept = String::new();
     for line in replies.split_inclusive('\n') {
@@ -89,6 +89,8 @@ fn public(replies: &str, given: &str) -> String {
             kept += "the same arm\n";
         } else if line.starts_with("NONCE ") {
             kept += "a nonce\n";
+        } else if line.starts_with("PROOF ") {
+            kept += "a proof\n";
         } else if let Some((before, named)) = line.split_once("trial=") {
             let after = named.find(' ').map_or("", |end| &named[end..]);
             let (text, checksum) = after.rsplit_once('*').unwrap_or((after, ""));
@@ -344,8 +346,9 @@ mod tests {
     #[test]
     fn public_part_keeps_every_other_byte() {
         let given = "ARM 8 1*0000\n";
-        let seen = "STATUS trial=12ab file=7 n=60*BEEF\n OK*1234\nARM 8 1*0000\nARM 8 0*0000\nNONCE 12*7\n";
-        let expected = "STATUS  file=7 n=60\n OK*1234\nthe same arm\nARM 8 0*0000\na nonce\n";
+        let seen = "STATUS trial=12ab file=7 n=60*BEEF\n OK*1234\nARM 8 1*0000\nARM 8 0*0000\nNONCE 12*7\nPROOF 34*8\n";
+        let expected =
+            "STATUS  file=7 n=60\n OK*1234\nthe same arm\nARM 8 0*0000\na nonce\na proof\n";
         assert_eq!(public(seen, given), expected);
     }
 

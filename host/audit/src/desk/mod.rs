@@ -176,6 +176,12 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
         self.board.device.flash().flash().work()
     }
 
+    /// What a fault of the device knows: its memory is part of the state.
+    #[must_use]
+    pub const fn secret(&self) -> Option<&Secret> {
+        self.secret.as_ref()
+    }
+
     /// Everything noticed but replies.
     #[must_use]
     pub const fn beside(&self) -> Beside {

@@ -54,7 +54,7 @@ impl<const M: usize, const U: usize> Desk<M, U> {
     /// device and of copies. Nothing of this changes the trial.
     pub fn probe(&mut self, report: bool) -> String {
         let mut replies = self.probe_line(report);
-        for aside in self.asides_due(1) {
+        for aside in self.asides_due(1, report) {
             let mut copy = self.clone();
             (copy.beside, copy.probes) = (Beside::default(), 0);
             replies += &copy.asked_aside(aside);
@@ -83,7 +83,7 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
         let mut copy = self.restarted(cause);
         let mut replies = self.questions(report) + &copy.questions(report);
         self.beside.add(&copy.beside);
-        for aside in self.asides_due(3) {
+        for aside in self.asides_due(3, report) {
             let mut copy = self.restarted(cause);
             replies += &copy.asked_aside(aside);
             self.beside.add(&copy.beside);
@@ -91,20 +91,22 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
         replies
     }
 
-    /// The questions whose turn it is, `later` probes ahead of the count. In a small trial, and
-    /// once all patients are assigned or the trial is closed, all of them.
-    fn asides_due(&self, later: u32) -> Vec<Aside> {
+    /// The questions whose turn it is, `later` probes ahead of the count, with or without those for
+    /// a report. In a small trial, and once all patients are assigned or the trial is closed, all
+    /// of them.
+    fn asides_due(&self, later: u32, report: bool) -> Vec<Aside> {
         let trial = self.trial();
         let (plan, assigned) = (trial.plan(), trial.assigned());
         let ends = assigned == plan.patients() || trial.phase() == Phase::Closed;
-        if plan.patients() <= SMALL || ends {
-            return Aside::ALL.into();
-        }
         let at = self.probes.wrapping_add(later) as usize;
-        if !at.is_multiple_of(4) {
-            return Vec::new();
-        }
-        vec![Aside::ALL[at / 4 % Aside::ALL.len()]]
+        let due = if plan.patients() <= SMALL || ends {
+            &Aside::ALL[..]
+        } else if at.is_multiple_of(4) {
+            &Aside::ALL[at / 4 % Aside::ALL.len()..][..1]
+        } else {
+            &[]
+        };
+        due.iter().copied().filter(|aside| report || *aside != Aside::OtherRole).collect()
     }
 
     /// A copy after a restart.

@@ -24,7 +24,7 @@ impl States {
     pub(super) fn number(&mut self, desk: SmallDesk) -> u32 {
         let mut bytes = vec![0; Small::STATE_BYTES];
         desk.trial().encode(&mut bytes);
-        bytes.extend(format!("{:?}", desk.beside()).bytes());
+        bytes.extend(format!("{:?}{:?}", desk.beside(), desk.secret()).bytes());
         let next = self.desks.len() as u32;
         *self.numbers.entry(bytes.into()).or_insert_with(|| {
             self.desks.push(desk);

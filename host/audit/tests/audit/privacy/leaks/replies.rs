@@ -298,6 +298,17 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     leak(
         "device",
+        "the next trial's id has a bit of the closed one, without a reset",
+        Caught::Exact,
+        &Reply(|secret, line, reply| {
+            let begins = line.starts_with("PLAN") && reply.starts_with("OK");
+            if begins && secret.is_closed && secret.is_odd() {
+                turn_digit(reply, "trial=");
+            }
+        }),
+    ),
+    leak(
+        "device",
         "a blank device shows a bit of the trial before",
         Caught::Exact,
         &Reply(|secret, line, reply| {
