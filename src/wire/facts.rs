@@ -78,7 +78,7 @@ pub enum FlashTrouble {
     Unknown,
     /// Something that was stored is missing or changed.
     Damaged,
-    /// What a power cut interrupted could not be finished.
+    /// Work that a power cut interrupted could not be finished.
     Repair,
 }
 

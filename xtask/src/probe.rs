@@ -30,7 +30,7 @@ const NO_LOCK: &str = "the flash of a Pico 2 is a chip of its own that anybody c
 
 const LOCKED: &str = "the board is locked: its chip lets nobody write, read or verify it before \
     everything on it is erased, the trial, its key and its report included. Nothing was changed";
-/// What to do with a locked board instead, by command.
+/// Advice for a locked board, by command.
 const LOCKED_FLASH: &str = "finish the trial first: close it and take its report. Then `cargo xtask flash \
     --erase-trial` erases the chip and writes the image; the custodian sets the key and the plan again, and \
     the board must be locked again";

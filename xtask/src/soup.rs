@@ -151,7 +151,7 @@ pub struct ReleasePart {
     pub name: String,
     /// The folder of its package.
     pub folder: &'static str,
-    /// What it is compiled for.
+    /// Target it is compiled for.
     pub target: &'static str,
     /// Feature of its package, for a board.
     pub feature: Option<&'static str>,

@@ -45,7 +45,7 @@ pub type Seed = [u8; 32];
 /// A fault: changes a seed, by its number since the device was started.
 pub type Spoil = fn(usize, &mut Seed);
 
-/// What is wrong with the seeds of a device.
+/// A fault of the seeds of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// A seed is made of more or fewer samples than is said.
@@ -135,7 +135,7 @@ fn seeds(design: DesignName, seed: u64, turned: u32, spoil: Option<Spoil>) -> Ve
 /// their generators.
 ///
 /// # Errors
-/// What is wrong with them first.
+/// The first fault found in them.
 pub fn examine(design: DesignName, spoil: Option<Spoil>) -> Result<(), Trouble> {
     let start = START_SAMPLES as u32;
     // A patient is a sample of its own.

@@ -22,7 +22,7 @@ case \"$*\" in
 esac
 [ \"$1\" != \"$(cat \"$here/fails\" 2>/dev/null)\" ]
 ";
-/// What probe-rs says of a locked nRF52 (versions 0.23 to 0.29).
+/// Words of probe-rs about a locked nRF52 (versions 0.23 to 0.29).
 const LOCKED: &str = " WARN probe_rs::vendor::nordicsemi::sequences::nrf52: Core is locked. Erase procedure \
     will be started to unlock it.\nError: Connecting to the chip was unsuccessful.\n\nCaused by:\n    \
     0: An ARM specific error occurred.\n    1: An operation could not be performed because it lacked the \

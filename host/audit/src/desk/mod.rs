@@ -52,7 +52,7 @@ pub struct Beside {
     pub moments: Print,
     /// Pieces of work between requests, and the flash work of each.
     pub idle: Print,
-    /// What was drawn for seeds, names and nonces.
+    /// Bytes drawn for seeds, names and nonces.
     pub drawn: Drawn,
 }
 

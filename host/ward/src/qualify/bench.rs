@@ -85,7 +85,7 @@ impl Heard {
 pub struct Greeting {
     /// Version of the device's program.
     pub version: String,
-    /// What the device does.
+    /// Activity of the device.
     pub state: State,
     /// Whether it has a key, and the lifetime budget left.
     pub custody: Option<(bool, Micro)>,

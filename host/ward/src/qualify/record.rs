@@ -56,7 +56,7 @@ pub struct Check {
 /// A fact about the device or this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
-    /// What it is about.
+    /// Its subject.
     pub name: String,
     /// Its value.
     pub value: String,

@@ -140,7 +140,7 @@ mod tests {
         assert_eq!((rows[1].line, rows[1].kind.as_str()), (4, "a \"b\""));
     }
 
-    /// What is no chart is refused with its line.
+    /// A file that is no chart is refused, and the error names its line.
     #[test]
     fn faults_name_their_line() {
         for (text, blinded, part) in [
