@@ -25,12 +25,11 @@ const GRID: Duration = Duration::from_millis(20);
 const OFF_GRID: Duration = Duration::from_millis(8);
 /// Replies that take longer turned a page of the flash, or had a look behind them.
 const ORDINARY: Duration = Duration::from_millis(100);
-/// Most standard deviations by which the ranks of two groups of times may differ.
+/// Most standard deviations by which chance may move a finding: one right device in 100,000 has
+/// more.
 const MOST_DEVIATIONS: f64 = 4.5;
 /// Milliseconds that a terminal can tell apart.
 const TOLD_APART: f64 = 0.5;
-/// The probability below which noise is not what its law says.
-const LEAST_PROBABILITY: f64 = 0.001;
 const FILE: FileDigest = FileDigest::NONE;
 
 /// Times of replies by the arm or outcome of the request.
@@ -207,12 +206,10 @@ fn law(truth: &[u32], rows: &[Row]) -> Result<String, Trouble> {
         return finding("there is no noisy number");
     };
     let text = format!(
-        "squared differences {:.2} times their variance; probability of as much {:.3}, of as \
-         little {:.3}",
-        found.mean, found.at_least, found.at_most
+        "squared differences {:.2} times their variance ({:+.1} sd)",
+        found.mean, found.deviations
     );
-    let is_likely = found.at_least.min(found.at_most) >= LEAST_PROBABILITY;
-    if is_likely { Ok(text) } else { finding(text) }
+    if found.deviations.abs() <= MOST_DEVIATIONS { Ok(text) } else { finding(text) }
 }
 
 /// Runs a trial with the user's plan, with a log as at the bedside.
