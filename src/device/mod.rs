@@ -323,28 +323,44 @@ where
             return Err(WireError::Checksum { got: None, expected }.into());
         }
         self.checksums_required = opened.has_checksum;
-        // Every request voids the nonces; commands that take a proof read them first, and a second
+        // Every request voids the nonces; those that take a proof read them first, and a second
         // `AUTH` leaves that of the first for a while. (Only these copy nonces and proof, a tenth
         // of the work of an `ASSIGN` on the Cortex-M0.)
-        if !request.takes_proof() && !matches!(request, Request::Challenge) {
-            self.session.void_nonce();
-        }
         let take = |session: &mut Session| Evidence { text, proof, nonces: session.take_nonces() };
         match request {
             Request::Assign { patient, feature, tag } => {
+                self.session.void_nonce();
                 self.ready()?.assign(patient, feature, tag)
             }
-            Request::Replace { patient, count } => self.ready()?.replace(patient, count),
-            Request::Outcome { patient, y } => self.ready()?.record_outcome(patient, Some(y)),
-            Request::Lost { patient } => self.ready()?.record_outcome(patient, None),
-            Request::Hello => Ok(Reply::Hello(self.hello())),
-            Request::Status => self.status(),
+            Request::Replace { patient, count } => {
+                self.session.void_nonce();
+                self.ready()?.replace(patient, count)
+            }
+            Request::Outcome { patient, y } => {
+                self.session.void_nonce();
+                self.ready()?.record_outcome(patient, Some(y))
+            }
+            Request::Lost { patient } => {
+                self.session.void_nonce();
+                self.ready()?.record_outcome(patient, None)
+            }
+            Request::Hello => {
+                self.session.void_nonce();
+                Ok(Reply::Hello(self.hello()))
+            }
+            Request::Status => {
+                self.session.void_nonce();
+                self.status()
+            }
             Request::Report => {
                 let evidence = take(&mut self.session);
                 self.ready()?.may_report(&evidence)?;
                 self.ready()?.report(out)
             }
-            Request::Prove(nonce) => self.prove(&nonce),
+            Request::Prove(nonce) => {
+                self.session.void_nonce();
+                self.prove(&nonce)
+            }
             Request::Challenge => self.ready()?.challenge(),
             Request::Key(key) => {
                 let evidence = take(&mut self.session);

@@ -4,7 +4,6 @@ use crate::qemu::bedside::{Bedside, KEY, sealed, tag, unsealed};
 use crate::qemu::cycles::Code;
 use crate::qemu::emulator::{Emulator, Firmware};
 use crate::qemu::measures::{ANSWER, SHARE, WAIT, share_of_line};
-use crate::times;
 use equipoise::testkit::kits::{Given, kit};
 use equipoise::wire::FileDigest;
 use std::time::Duration;
@@ -59,7 +58,7 @@ fn a_ready_kit_costs_little() {
     // About a second for the emulated board, in which the next kit is computed.
     let mut pause = Duration::from_millis(400);
     let (mut shares, mut k) = (Vec::new(), 0);
-    while shares.len() < times(7, 11) as usize && k < 40 {
+    while shares.len() < 11 && k < 40 {
         k += 1;
         std::thread::sleep(pause);
         let mut given = 0;
