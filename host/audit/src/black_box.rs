@@ -81,7 +81,8 @@ pub struct Seen {
 }
 
 /// Replies without what is random by design: nonces, the id of the trial and what is computed from
-/// it (a checksum, a proof of presence), and the arm in the reply that was `given` to the last patient, if it comes again just as it was.
+/// it (a checksum, a proof of presence), and the arm in the reply that was `given` to the last
+/// patient, if it comes again just as it was.
 fn public(replies: &str, given: &str) -> String {
     let mut kept = String::new();
     for line in replies.split_inclusive('\n') {

@@ -14,10 +14,11 @@
 //! * **Classical constants** ([`Kind::constant`]) for equally spaced looks: c_k = C (Pocock) and
 //!   c_k = C sqrt(K/k) (O'Brien-Fleming), as in the published tables.
 //!
-//! A close before the end spends the part of its fraction, by O'Brien and Fleming's function whatever
-//! the kind ([`Kind::critical_at_close`]). If it spent all that is left of the level, a person who
-//! may choose the moment could wait for a report that just misses its boundary, and close; and
-//! Pocock's function spends so much early that closes at looks which are no reports would add to it.
+//! A close before the end spends the part of its fraction, by O'Brien and Fleming's function
+//! whatever the kind ([`Kind::critical_at_close`]). If it spent all that is left of the level, a
+//! person who may choose the moment could wait for a report that just misses its boundary, and
+//! close; and Pocock's function spends so much early that closes at looks which are no reports
+//! would add to it.
 //!
 //! A repeated confidence interval is the estimate +- c_k standard errors. All of them together hold
 //! the effect with probability 95 % at least, whatever is decided on seeing them.
