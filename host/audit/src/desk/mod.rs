@@ -176,7 +176,7 @@ impl<const M: usize, const U: usize, E: Entropy, G: Seeded> Desk<M, U, E, G> {
         self.board.device.flash().flash().work()
     }
 
-    /// What a fault of the device knows: its memory is part of the state.
+    /// The secret that a fault of the device knows: its memory is part of the state.
     #[must_use]
     pub const fn secret(&self) -> Option<&Secret> {
         self.secret.as_ref()
