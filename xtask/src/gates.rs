@@ -90,7 +90,6 @@ const LONG: [(&str, &[&str]); 5] = [
             "nrf52833::restarts::power_cuts_lose_nothing_answered",
             "nrf52833::trials::reply_behind_a_look_keeps_its_slot",
             "nrf52833::trials::reply_slots_do_not_depend_on_patients",
-            "qemu::blinded::a_ready_kit_costs_little",
             "qemu::measures::instruction_counts_are_within_their_limits",
             "qemu::measures::reply_slots_do_not_depend_on_patients",
             "qemu::restarts::a_reset_at_any_moment_loses_nothing",
@@ -116,8 +115,6 @@ const LONG: [(&str, &[&str]); 5] = [
     (
         "study",
         &[
-            "boundaries::any_look_error_is_the_level",
-            "boundaries::closing_early_beats_no_boundary",
             "operating::coverage_at_hard_settings",
             "operating::random_settings_keep_coverage",
             "planner::alpha::no_alpha_spares_many_more_patients",
