@@ -23,5 +23,5 @@ fn embedded_device_answers() {
     assert!(first.starts_with("HELLO equipoise ") && first.contains(" blank key=none"), "{first}");
     assert_eq!(*key, "OK");
     assert!(second.contains(" blank key=set"), "{second}");
-    assert_eq!(*refused, "ERR blank");
+    assert_eq!(*refused, "ERR blank re=ASSIGN:1");
 }
