@@ -261,8 +261,8 @@ trials! {
     ];
     a_blinded_trial_that_filled_the_flash_survives: [
         Act::Key, Order("PLAN features=2 patients=400 better=high results=open epsilon=1 kits=500", "OK trial="), Ward(1, 148),
-        Ward(149, 150), Ask("ASSIGN 151 0 00000001", "KIT 151 "), Ask("REPLACE 151 1", "KIT 151 "), Ask("OUTCOME 151 1", "OK 151"),
-        Ask("ASSIGN 152 1 00000002", "KIT 152 "), Idle, Ask("REPLACE 152 1", "KIT 152 "), Ask("REPLACE 152 2", "KIT 152 "),
+        Ward(149, 149), Ask("ASSIGN 150 0 00000001", "KIT 150 "), Ask("REPLACE 150 1", "KIT 150 "), Ask("OUTCOME 150 1", "OK 150"),
+        Ask("ASSIGN 151 1 00000002", "KIT 151 "), Idle, Ask("REPLACE 151 1", "KIT 151 "), Ask("REPLACE 151 2", "KIT 151 "),
     ];
     the_paper_s_design_survives: [
         Act::Key, Order("PLAN design=dp-conse features=2 patients=4 better=high results=open epsilon=1", "OK trial="),

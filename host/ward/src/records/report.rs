@@ -5,7 +5,7 @@
 //! favours arm 1. Everything in a report was made private by the device before it left it, the
 //! number of outcomes too.
 //!
-//! The columns have the same names in table, CSV and JSON ([`write`]):
+//! The columns have the same names in table, CSV and JSON ([`mod@write`]):
 //!
 //! | column | meaning |
 //! |---|---|
