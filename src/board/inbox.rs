@@ -151,6 +151,7 @@ mod tests {
             "STATUS".into(),
             "REPORT".into(),
             format!("REPORT {proof}"),
+            format!("PROVE {}", "0123456789abcdef".repeat(2)),
             "AUTH".into(),
             format!("CLOSE {proof}"),
             format!("ERASE {proof}"),
@@ -247,7 +248,7 @@ mod tests {
                 }
             }
         }
-        let enough = cfg!(miri) || cases > 800_000;
+        let enough = cfg!(miri) || cases > 600_000;
         assert!(
             all.len() == requests.len() && enough && damaged > cases / 4,
             "{damaged} of {cases}"
