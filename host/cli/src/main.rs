@@ -103,7 +103,7 @@ enum Command {
     Audit(audit::AuditArgs),
     /// Make a custodian's key
     Keygen(custodian::KeygenArgs),
-    /// Show a key's check value, prove that a device holds it, or bring it back from paper
+    /// Show a key, prove that a device holds it, read it from paper
     Key(custodian::KeyArgs),
     /// Begin a trial on a blank device
     Provision(custodian::ProvisionArgs),

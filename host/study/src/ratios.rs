@@ -162,7 +162,7 @@ mod tests {
         };
         assert!(width(&noisy) > width(&arms));
         let wide = ratios(&plan, 0.1, 0.3, &arms).unwrap().risk;
-        assert!(wide.high.is_infinite() && wide.low == 0.0, "{wide:?}");
+        assert!(wide.high.is_infinite() && wide.low < 1.0, "{wide:?}");
         let graded =
             Plan::parse("features=1 patients=2000 epsilon=1 scale=10 better=high").unwrap();
         assert_eq!(ratios(&graded, 0.1, 0.02, &arms), None);

@@ -283,7 +283,7 @@ mod tests {
         let rows: Vec<String> = features.iter().map(row).collect();
         let text = format!(
             "{{\"trial\":\"{name}\",\"title\":\"t\",\"file\":\"0011\",\"plan\":null,\
-             \"enrolled\":9,\"resolved\":9,\"rows\":[{}],\"overall\":null,\"mac\":\"\"}}",
+             \"stage\":\"final\",\"counted\":9,\"enrolled\":9,\"resolved\":9,\"rows\":[{}],\"overall\":null,\"mac\":\"\"}}",
             rows.join(",")
         );
         Site::parse(name, &text).unwrap()
