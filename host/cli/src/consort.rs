@@ -28,6 +28,15 @@ pub struct ConsortArgs {
 }
 
 impl ConsortArgs {
+    /// The key that names the arms, if one was given.
+    ///
+    /// # Errors
+    /// The file cannot be used, or holds a key of another role.
+    pub fn key(&self) -> Result<Option<KeyFile>, CliError> {
+        let path = self.key_file.as_deref();
+        Ok(path.map(|path| KeyFile::read_for(path, KeyRole::CodeBreak)).transpose()?)
+    }
+
     /// The counts in the form that was asked for; none if they were not.
     ///
     /// # Errors
@@ -41,11 +50,7 @@ impl ConsortArgs {
         if !self.consort {
             return Ok(None);
         }
-        let key = self
-            .key_file
-            .as_deref()
-            .map(|path| KeyFile::read_for(path, KeyRole::CodeBreak))
-            .transpose()?;
+        let key = self.key()?;
         let site = self.report.as_ref().map(|path| {
             let text = std::fs::read_to_string(path).map_err(|e| CliError::file(path, &e))?;
             Site::parse(&path.display().to_string(), &text).map_err(CliError::usage)

@@ -12,7 +12,8 @@ use super::session::{OperatorArgs, OutputArgs, PatientName, TrialArgs};
 use super::values::note_kind;
 use equipoise_study::output::say;
 use equipoise_ward::bedside::{check_note, right_kind};
-use equipoise_ward::records::log::{self, Event, NoteKind};
+use equipoise_ward::records::code_break;
+use equipoise_ward::records::log::{self, Entry, Event, NoteKind};
 use equipoise_ward::records::place;
 use equipoise_ward::records::register::{Patient, Register};
 use equipoise_ward::records::staff::Role;
@@ -43,10 +44,17 @@ impl LogArgs {
     pub fn read(&self) -> Result<(Register, TrialFile), CliError> {
         let trial = self.trial.read()?;
         let path = self.path(&trial)?;
-        let (_, entries) = log::verify(&path, None)?;
-        let register = Register::read(&entries);
+        let register = Register::read(&self.entries(&trial)?);
         same_trial(&register, &trial, &path)?;
         Ok((register, trial))
+    }
+
+    /// The lines of a log that nobody changed.
+    ///
+    /// # Errors
+    /// The log cannot be used.
+    pub fn entries(&self, trial: &TrialFile) -> Result<Vec<Entry>, CliError> {
+        Ok(log::verify(&self.path(trial)?, None)?.1)
     }
 }
 
@@ -129,6 +137,9 @@ pub struct EnrolmentArgs {
 /// The log or the trial file cannot be used.
 pub fn list(args: &EnrolmentArgs) -> Result<(), CliError> {
     let (register, trial) = args.log.read()?;
+    if let Some(key) = args.consort.key()? {
+        code_break::not_another_key(&key, &trial, &args.log.entries(&trial)?)?;
+    }
     if let Some(text) = args.consort.text(&register, &trial, args.list.csv)? {
         return args.list.output.write(&text);
     }

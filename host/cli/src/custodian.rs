@@ -18,6 +18,7 @@ use equipoise_ward::line::client::Client;
 use equipoise_ward::line::custodian;
 use equipoise_ward::own_file::write_private;
 use equipoise_ward::records::code_break;
+use equipoise_ward::records::key_check;
 use equipoise_ward::records::keys::KeyFile;
 use equipoise_ward::records::log::{Event, Log};
 use equipoise_ward::records::place;
@@ -135,7 +136,9 @@ pub fn key(args: &KeyArgs) -> Result<(), CliError> {
         }
         KeyCommand::Prove { file, device } => {
             let key = KeyFile::read_for(file, Role::Presence)?;
-            if !custodian::prove(&mut device.client(), &key)? {
+            let mut client = device.client();
+            key_check::same_key_on(&mut client, &key, None)?;
+            if !custodian::prove(&mut client, &key)? {
                 return Err(CliError::refused(
                     "the device holds another key: it is not the one that was provisioned with this key, or its key was \
                      changed",
@@ -165,6 +168,13 @@ pub struct CustodianArgs {
 }
 
 impl CustodianArgs {
+    /// The key, which is not another one than the device's trial was begun with.
+    fn key(&self, client: &mut Client) -> Result<KeyFile, CliError> {
+        let key = KeyFile::read(&self.key_file)?;
+        key_check::same_key_on(client, &key, self.log.as_deref())?;
+        Ok(key)
+    }
+
     fn note(&self, asked: &str, answered: &str) -> Result<(), CliError> {
         let Some(path) = &self.log else { return Ok(()) };
         let (mut log, _) = Log::open(path, &self.operator.name()?)?;
@@ -209,7 +219,11 @@ pub fn provision(args: &ProvisionArgs) -> Result<(), CliError> {
     }
     let begun = custodian::provision(&mut args.custodian.device.client(), &trial.plan, file, &key)?;
     let name = begun.trial;
-    let mut answered = format!("OK trial={name} claim={}", begun.claim.name());
+    let mut answered =
+        format!("OK trial={name} claim={} {}", begun.claim.name(), key_check::logged(&key));
+    if let Err(error) = key_check::remember(&key, name) {
+        eprintln!("equipoise: no record of the keys' check values was kept ({error})");
+    }
     if trial.kits.is_some() {
         answered += &format!(" {}", code_break::logged(&key, file));
         if let Err(error) = code_break::remember(&key, file) {
@@ -267,8 +281,8 @@ pub struct CloseArgs {
 /// # Errors
 /// Not confirmed, refused, or no device.
 pub fn close(args: &CloseArgs) -> Result<(), CliError> {
-    let key = KeyFile::read(&args.custodian.key_file)?;
     let mut client = args.custodian.device.client();
+    let key = args.custodian.key(&mut client)?;
     let status = trial_on(&mut client)?;
     if state(&mut client)? == State::Closed {
         say("The trial was closed before; nothing changed. Its estimates: equipoise report\n");
@@ -335,8 +349,8 @@ pub struct EraseArgs {
 /// # Errors
 /// Not confirmed, refused, or no device.
 pub fn erase(args: &EraseArgs) -> Result<(), CliError> {
-    let key = KeyFile::read(&args.custodian.key_file)?;
     let mut client = args.custodian.device.client();
+    let key = args.custodian.key(&mut client)?;
     let status = trial_on(&mut client)?;
     let running = state(&mut client)? != State::Closed;
     let (Status { patients, assigned, .. }, waiting) = (status, status.waiting());

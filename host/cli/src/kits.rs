@@ -163,6 +163,7 @@ fn list(args: &ListArgs) -> Result<(), CliError> {
     for file in files.iter().flatten() {
         check_file(file, *force).map_err(|error| CliError::file(file, &error))?;
     }
+    code_break::not_another_key(&key, &trial, &[])?;
     let KitList { text, seal, count } = pharmacy::list(&trial, &key)?;
     let Some([list, seal_file]) = files else {
         say(&text);
@@ -185,6 +186,7 @@ fn list(args: &ListArgs) -> Result<(), CliError> {
 
 fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let (trial, key) = (args.trial.read()?, KeyFile::read_for(&args.key_file, KeyRole::CodeBreak)?);
+    code_break::not_another_key(&key, &trial, &[])?;
     let count = verify_list(&args.list, &trial, &key)?;
     say(&format!(
         "{}: {count} kits, all as trial file and key give them; the seal is right\n",

@@ -12,6 +12,7 @@ use equipoise_ward::bedside::failure;
 use equipoise_ward::line::client::Client;
 use equipoise_ward::line::custodian;
 use equipoise_ward::records::consort::Consort;
+use equipoise_ward::records::key_check;
 use equipoise_ward::records::keys::KeyFile;
 use equipoise_ward::records::register::Register;
 use equipoise_ward::records::report::{self, Effects, Format};
@@ -64,6 +65,9 @@ pub fn report(args: &ReportArgs) -> Result<(), CliError> {
     };
     let key =
         args.key_file.as_deref().map(|path| KeyFile::read_for(path, Role::Report)).transpose()?;
+    if let Some(key) = &key {
+        key_check::same_key_on(&mut client, key, None)?;
+    }
     let report = custodian::report(&mut client, key.as_ref())?;
     let status = client.status().map_err(failure)?;
     if report.trial != status.name.id {

@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::line::boards::StartedBoard;
 use crate::line::client::Client;
 use crate::line::custodian;
+use crate::records::key_check;
 use crate::records::keys::KeyFile;
 use crate::records::log::head_path;
 use crate::records::place;
@@ -164,6 +165,9 @@ fn provision(client: &mut Client, files: &Files, named: Option<&Path>) -> Result
     let copy = files.trial();
     std::fs::write(&copy, text).map_err(|error| Failure::file(&copy, &error))?;
     let begun = custodian::provision(client, &trial.plan, FileDigest(trial.digest()), &key)?;
+    if let Err(error) = key_check::remember(&key, begun.trial) {
+        eprintln!("equipoise: no record of the keys' check values was kept ({error})");
+    }
     Ok(begun.claim)
 }
 

@@ -83,13 +83,7 @@ fn a_code_break_needs_a_witness() {
     let _device = ward.device();
     begun(&ward);
     ward.kit_list();
-    let trials = ward.file("data").join("equipoise").join("trials");
-    for file in std::fs::read_dir(trials).unwrap() {
-        let path = file.unwrap().path();
-        if path.extension().is_some_and(|end| end == "key-check") {
-            std::fs::remove_file(path).unwrap();
-        }
-    }
+    ward.forget_records("key-check");
     let with = |key, words: &[&str]| {
         reveal(&ward, key, &[&["P-1", "--ward-log", "ward.jsonl"], words].concat())
     };

@@ -15,6 +15,7 @@ mod coordinator;
 mod documentation;
 #[cfg(feature = "terminal-tests")]
 mod end_to_end;
+mod key_check;
 mod no_pin;
 #[cfg(feature = "terminal-tests")]
 mod pandas;

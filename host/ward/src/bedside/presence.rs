@@ -4,10 +4,12 @@
 //! Flashing a locked board erases its key, so a right answer shows that this is the board to which
 //! the custodian gave the key, as far as the lock holds.
 
-use super::Bedside;
+use super::{Bedside, failure};
 use crate::failure::Failure;
 use crate::line::custodian;
+use crate::records::key_check;
 use crate::records::keys::KeyFile;
+use crate::records::log;
 
 /// The presence key, and whether the connected board has answered for it.
 pub(super) struct Presence {
@@ -31,6 +33,13 @@ impl Bedside {
         let Some(presence) = self.presence.as_mut().filter(|presence| !presence.proven) else {
             return Ok(());
         };
+        if let Some(name) = self.client.hello().map_err(failure)?.trial {
+            let begun = self.register.opened().is_some();
+            let entries = if begun { log::verify(self.log.path(), None)?.1 } else { Vec::new() };
+            // Such a key is as unfit as a board without it.
+            key_check::same_key(&presence.key, name.id, &entries)
+                .map_err(|error| Failure::Usage(error.to_string()))?;
+        }
         if !custodian::prove(&mut self.client, &presence.key)? {
             return Err(Failure::Usage(
                 "the device does not hold the key that this presence key was made of: it is not the board that was \

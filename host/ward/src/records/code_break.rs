@@ -70,6 +70,28 @@ fn witnesses(file: FileDigest, entries: &[Entry]) -> Vec<(String, String)> {
     found
 }
 
+/// Checks that this is not another key than the trial was begun with, as far as record and log know;
+/// a trial that has not begun has neither.
+///
+/// # Errors
+/// Another key.
+pub fn not_another_key(key: &KeyFile, trial: &TrialFile, entries: &[Entry]) -> Result<(), Failure> {
+    let file = FileDigest(trial.digest());
+    same_as(key, trial, &witnesses(file, entries))
+}
+
+fn same_as(key: &KeyFile, trial: &TrialFile, known: &[(String, String)]) -> Result<(), Failure> {
+    let ours = check_value(key, FileDigest(trial.digest()));
+    match known.iter().find(|(value, _)| *value != ours) {
+        None => Ok(()),
+        Some((theirs, place)) => Err(Failure::Refused(format!(
+            "this is not the key of the trial {:?}: its check value is {ours}, that of {place} is {theirs}; no arm is \
+             named",
+            trial.title
+        ))),
+    }
+}
+
 /// Checks that this is the key of the trial; `sealed` if the seal of its list of kits was right.
 ///
 /// # Errors
@@ -81,14 +103,8 @@ pub fn same_key(
     sealed: bool,
 ) -> Result<(), Failure> {
     let file = FileDigest(trial.digest());
-    let (ours, witnesses) = (check_value(key, file), witnesses(file, entries));
-    if let Some((theirs, place)) = witnesses.iter().find(|(value, _)| *value != ours) {
-        return Err(Failure::Refused(format!(
-            "this is not the key of the trial {:?}: its check value is {ours}, that of {place} is {theirs}; no arm is \
-             named",
-            trial.title
-        )));
-    }
+    let witnesses = witnesses(file, entries);
+    same_as(key, trial, &witnesses)?;
     if witnesses.is_empty() && !sealed {
         return Err(Failure::Refused(format!(
             "nothing here tells whether this is the key of the trial {:?} (digest {file}), and with another one the \

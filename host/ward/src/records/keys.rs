@@ -214,6 +214,16 @@ impl KeyFile {
         Hex(&self.key().check_value()).to_string()
     }
 
+    /// Role and check value of this key; of the custodian's also those of every role.
+    #[must_use]
+    pub fn check_values(&self) -> Vec<(&'static str, String)> {
+        let own = (self.1.map_or("custodian", Role::name), self.check_value());
+        let others = Role::ALL.into_iter().filter(|_| self.1.is_none());
+        let others =
+            others.map(|role| (role.name(), Hex(&self.key().role(role).check_value()).to_string()));
+        std::iter::once(own).chain(others).collect()
+    }
+
     /// The key of a role: this one, or from the custodian's.
     fn role_key(&self, role: Role) -> Result<CustodianKey, Failure> {
         match self.1 {

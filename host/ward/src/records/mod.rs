@@ -11,6 +11,7 @@ pub mod due;
 pub mod eligibility;
 pub mod expect;
 pub mod factors;
+pub mod key_check;
 pub mod key_sheet;
 pub mod keys;
 pub mod kit_label;

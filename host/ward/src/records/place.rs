@@ -5,6 +5,7 @@
 //! trial.toml            the trial file last provisioned from this machine
 //! trials/<digest>.toml  every trial file provisioned from this machine
 //! trials/<digest>.key-check  check value of the key of a blinded one
+//! trials/<trial id>.key-checks  check values of the keys that a trial was begun with
 //! trials/<digest>.staff.toml  the staff of that trial
 //! logs/<title>.jsonl    a log for each trial
 //! virtual/              flash, key, trial file and log of the device that `equipoise` runs by itself
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 use crate::records::staff;
 use crate::records::trial_file::TrialFile;
-use equipoise::wire::FileDigest;
+use equipoise::wire::{FileDigest, TrialId};
 
 /// The data folder, which holds all of these files.
 ///
@@ -65,6 +66,14 @@ pub fn trial_copy(digest: FileDigest) -> Result<PathBuf, Failure> {
 /// There is no data folder.
 pub fn key_check(digest: FileDigest) -> Result<PathBuf, Failure> {
     Ok(data()?.join("trials").join(format!("{digest}.key-check")))
+}
+
+/// Where the check values of the keys lie that this trial was begun with.
+///
+/// # Errors
+/// There is no data folder.
+pub fn key_checks(trial: TrialId) -> Result<PathBuf, Failure> {
+    Ok(data()?.join("trials").join(format!("{trial}.key-checks")))
 }
 
 /// Where the staff file of a trial lies: beside the copy of its trial file on this machine, unless

@@ -154,6 +154,16 @@ impl Ward {
         text.lines().map(|line| line.split(',').map(field).collect()).collect()
     }
 
+    /// Removes what `provision` kept on this machine in files with this ending.
+    pub fn forget_records(&self, ending: &str) {
+        for file in std::fs::read_dir(self.file("data").join("equipoise").join("trials")).unwrap() {
+            let path = file.unwrap().path();
+            if path.extension().is_some_and(|end| end == ending) {
+                std::fs::remove_file(path).unwrap();
+            }
+        }
+    }
+
     /// Every file in the folder but the device's flash and the program's own inputs.
     pub fn files(&self) -> Vec<PathBuf> {
         let mut folders = vec![self.path().to_owned()];
