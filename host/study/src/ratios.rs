@@ -10,7 +10,9 @@
 //! An end of the interval lies sqrt(d^2 + s^2) from the estimate, on the logarithmic scale: d is
 //! the distance to the ratio at D's own end, s is 1.96 standard errors of q times the slope in q at
 //! that end. Where D's end is 0 the slope is 0, so the interval of a ratio excludes 1 just where
-//! that of D excludes 0.
+//! that of D excludes 0. At an end of D that would carry a mean beyond 0 or 1, that mean stops
+//! there and the other goes on, which is on the wide side; if the ratio's logarithm is infinite
+//! then, the end is 0 or infinite.
 //!
 //! The variance of an arm's mean p over N outcomes in k windows is p (1-p)/N + k v (p^2 +
 //! (1-p)^2)/N^2, with v the variance of one draw: noise was added to every cell at every reading.
@@ -144,8 +146,8 @@ mod tests {
         near(found.odds.high, found.odds.estimate * half.exp());
     }
 
-    /// A ratio excludes 1 just where the difference excludes 0; more noise makes it wider; an end
-    /// at which a mean would be 0 is infinite; graded outcomes have none.
+    /// A ratio excludes 1 just where the difference excludes 0; more noise makes it wider; graded
+    /// outcomes have none.
     #[test]
     fn ratios_agree_with_the_difference() {
         let plan = Plan::parse("features=1 patients=2000 epsilon=1 better=high").unwrap();
@@ -161,11 +163,47 @@ mod tests {
             risk.high / risk.low
         };
         assert!(width(&noisy) > width(&arms));
-        let wide = ratios(&plan, 0.1, 0.3, &arms).unwrap().risk;
-        assert!(wide.high.is_infinite() && wide.low < 1.0, "{wide:?}");
         let graded =
             Plan::parse("features=1 patients=2000 epsilon=1 scale=10 better=high").unwrap();
         assert_eq!(ratios(&graded, 0.1, 0.02, &arms), None);
         assert_eq!(ratios(&plan, 0.1, 0.02, &basis([(0.0, 0.0), (9.0, 0.3)])), None);
+    }
+
+    /// A difference so uncertain that one of its ends needs a mean below 0, by hand.
+    ///
+    /// 80 of 400 against 270 of 900, D = 0.1 with a standard error of 0.3, epsilon 1, one window.
+    /// v = 2 e^-0.5/(1 - e^-0.5)^2 = 7.835396. The means have variances
+    /// 0.2 * 0.8/400 + 0.68 v/400^2 = 4.333004e-4 and 0.3 * 0.7/900 + 0.58 v/900^2 = 2.389439e-4,
+    /// so l_0 = 0.355442, l_1 = 0.644558, q = 0.2 l_0 + 0.3 l_1 = 0.264456, of standard error
+    /// 0.0124102. D's interval is 0.1 -+ 0.587989.
+    /// * At D = 0.687989 p_0 would be q - l_1 D = -0.178993: p_0 reaches 0 within the interval, at
+    ///   D = 0.410290, where p_1 is 0.41. Nothing bounds either ratio from above.
+    /// * At D = -0.487989 both means are possible, p_0 = 0.578993 and p_1 = 0.091004: q says that
+    ///   p_1 is not 0, and **neither ratio reaches down to 0**. Logarithm of the risk ratio there
+    ///   -1.850388, of 1.5 0.405465, so d = 2.255853; s = 1.959964 * 0.0124102 (1/p_1 - 1/p_0) =
+    ///   0.225270; end 0.405465 - sqrt(d^2 + s^2) = -1.861608. Odds: -2.620079 and 0.538997,
+    ///   d = 3.159076, s = 1.959964 * 0.0124102 (1/(p_1 (1-p_1)) - 1/(p_0 (1-p_0))) = 0.194254, end
+    ///   -2.626046.
+    ///
+    /// With the arms exchanged every ratio is its inverse, so there the lower ends are 0.
+    #[test]
+    fn ends_without_a_possible_mean_are_0_or_infinite() {
+        let plan = Plan::parse("features=1 patients=2000 epsilon=1 better=high").unwrap();
+        let arms = [(400.0, 0.2), (900.0, 0.3)];
+        let found = ratios(&plan, 0.1, 0.3, &basis(arms)).unwrap();
+        let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 2e-6, "{a} {b}");
+        let [other, one] = arms;
+        let turned = ratios(&plan, -0.1, 0.3, &basis([one, other])).unwrap();
+        for (ratio, turned, estimate, low) in [
+            (found.risk, turned.risk, 1.5, f64::exp(-1.861_608)),
+            (found.odds, turned.odds, 12.0 / 7.0, f64::exp(-2.626_046)),
+        ] {
+            near(ratio.estimate, estimate);
+            near(ratio.low, low);
+            assert_eq!(ratio.high, f64::INFINITY);
+            near(turned.estimate, 1.0 / estimate);
+            assert_eq!(turned.low, 0.0);
+            near(turned.high, 1.0 / low);
+        }
     }
 }
