@@ -8,3 +8,4 @@ mod log;
 mod mortality;
 mod newer;
 mod terminal;
+mod two_sites;
