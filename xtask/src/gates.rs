@@ -77,7 +77,7 @@ fn in_manner(manner: Manner, command: Command) -> Command {
 }
 
 /// Tests that have a long version, by their binaries. `cargo xtask test` runs the short one.
-const LONG: [(&str, &[&str]); 5] = [
+const LONG: [(&str, &[&str]); 6] = [
     ("audit", &["privacy::ledger_designs_lose_epsilon_and_no_more"]),
     (
         "boards",
@@ -119,6 +119,14 @@ const LONG: [(&str, &[&str]); 5] = [
             "operating::random_settings_keep_coverage",
             "planner::alpha::no_alpha_spares_many_more_patients",
             "ratios::ratios_hold_the_truth",
+        ],
+    ),
+    (
+        "ward",
+        &[
+            "reconcile::flipped_outcomes_of_an_arm_are_found",
+            "reconcile::right_charts_alarm_at_the_level",
+            "reconcile::unread_outcomes_are_no_difference",
         ],
     ),
 ];

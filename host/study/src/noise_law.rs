@@ -8,6 +8,8 @@
 //! with the sampler that ships, rounding and the bound at 0 included, from a fixed seed. So it is
 //! exact up to the number of draws, also where the noise is far from normal.
 
+pub mod sums;
+
 use equipoise::chance::{Chance, DeviceSampler};
 use equipoise::noise::Laplace;
 use equipoise::plan::Plan;

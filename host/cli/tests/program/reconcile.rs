@@ -1,4 +1,4 @@
-//! `equipoise reconcile`: a monitor holds the hospital's chart against the log.
+//! `equipoise reconcile`: a monitor holds the hospital's chart against the log and the report.
 
 use crate::common::ward::{ARMS, BLINDED, Done, Ward};
 
@@ -85,4 +85,40 @@ fn a_blinded_chart_has_kits() {
     for arm in ARMS {
         assert!(!found.out.contains(arm), "{found:?}");
     }
+}
+
+/// The report of a closed trial is compared with the chart's sums, and the log stays as it is. A
+/// report with a wrong MAC, or of another trial, is refused. Requirement W24.
+#[test]
+fn sums_are_held_against_the_report() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    ward.provision(&[]);
+    let rows = ward_of_six(&ward, "arm");
+    let write = ["report", "--trial", "trial.toml", "--format", "json", "--key-file", "key"];
+    ward.good(&["close", "--yes", "--key-file", "key"]);
+    ward.good(&[&write[..], &["--out", "report.json"]].concat());
+    let log = || std::fs::read(ward.file("ward.jsonl")).unwrap();
+    let before = log();
+    let with = ["--report", "report.json", "--key-file", "key"];
+    let right = reconcile(&ward, &rows, &with);
+    assert!(right.out.contains("Sums of the chart"), "{right:?}");
+    assert!(right.out.contains("The report's MAC is right."), "{right:?}");
+    // Four outcomes hide in the noise, but for one chart in twenty.
+    let agrees = right.out.contains("Sums agree within the noise");
+    assert_eq!(agrees, right.code == 0, "{right:?}");
+    let open = reconcile(&ward, &rows, &with[..2]);
+    assert!(open.out.contains("MAC was not checked (--key-file)"), "{open:?}");
+    let text = std::fs::read_to_string(ward.file("report.json")).unwrap();
+    let mut changed: serde_json::Value = serde_json::from_str(&text).unwrap();
+    changed["rows"][0]["n0"] = 900.into();
+    std::fs::write(ward.file("report.json"), changed.to_string()).unwrap();
+    let forged = reconcile(&ward, &rows, &with);
+    assert!(forged.code == 1 && forged.err.contains("the MAC is wrong"), "{forged:?}");
+    // Nine hundred outcomes more than the chart has are no noise.
+    let seen = reconcile(&ward, &rows, &with[..2]);
+    assert!(seen.code == 1 && seen.err.contains("more than the noise explains"), "{seen:?}");
+    let without_key = reconcile(&ward, &rows, &["--key-file", "key"]);
+    assert_eq!(without_key.code, 2, "{without_key:?}");
+    assert_eq!(before, log());
 }

@@ -103,7 +103,7 @@ impl Site {
     }
 
     /// The report as the device sent it, and the plan and digest its MAC covers.
-    fn report(&self) -> Option<(Report, Plan, FileDigest)> {
+    pub(crate) fn report(&self) -> Option<(Report, Plan, FileDigest)> {
         let row = |row: &RawRow| {
             Some(Row {
                 feature: row.feature?,
@@ -140,6 +140,15 @@ impl Site {
     /// # Errors
     /// It is of another trial.
     pub fn outcomes_of(&self, trial: Option<&str>) -> Result<u32, String> {
+        self.is_of(trial)?;
+        Ok(self.raw.rows.iter().map(|row| row.outcomes).sum())
+    }
+
+    /// Checks that the report is of the trial with this id.
+    ///
+    /// # Errors
+    /// It is of another trial.
+    pub fn is_of(&self, trial: Option<&str>) -> Result<(), String> {
         if trial.is_none_or(|trial| trial != self.raw.trial) {
             return Err(format!(
                 "{} is the report of trial {}, the log is of {}",
@@ -148,7 +157,7 @@ impl Site {
                 trial.unwrap_or("no trial")
             ));
         }
-        Ok(self.raw.rows.iter().map(|row| row.outcomes).sum())
+        Ok(())
     }
 
     /// Whether the MAC is right under one of the keys.

@@ -7,5 +7,6 @@ mod large_trial;
 mod log;
 mod mortality;
 mod newer;
+mod reconcile;
 mod terminal;
 mod two_sites;

@@ -4,7 +4,7 @@
 //! enrolled, with which kind and arm, and whether an outcome was recorded, but never its value.
 //! So a monitor can find every patient whom only one of them knows, a kind or an arm that differs,
 //! and an outcome that is on one side alone. A wrong value cannot be seen there: only sums of
-//! outcomes left the device, with noise, and the report holds them.
+//! outcomes left the device, with noise, and the report holds them ([`sums`]).
 //!
 //! # Privacy
 //! The result names patients and what is wrong with their outcomes. It is not private, says so
@@ -12,6 +12,8 @@
 //! both are only read, the device not even that.
 
 pub mod chart;
+pub mod ledger;
+pub mod sums;
 #[cfg(test)]
 mod tests;
 
