@@ -73,7 +73,7 @@ pub fn pool(args: &PoolArgs) -> Result<(), CliError> {
         write_file(path, text, args.force).map_err(|error| CliError::file(path, &error))
     };
     if let Some(path) = &args.out {
-        write(path, forest::svg(title, &effects))?;
+        write(path, forest::svg(title, site::better(&sites), &effects))?;
     }
     let json = || forest::json(title, macs == Macs::Right, &effects);
     match args.json.as_deref() {

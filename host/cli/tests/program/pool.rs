@@ -147,3 +147,18 @@ fn sites_lose_little_against_one_device() {
     assert!(uniform > 1.0 && uniform < 1.2, "{uniform}");
     assert!(interim > 0.3 && interim < 1.5, "{interim}");
 }
+
+/// The picture in docs/plan.md is what the command below it draws.
+#[test]
+fn documents_picture_is_of_the_examples() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let sites =
+        ["north", "south", "harbour"].map(|name| format!("{root}/examples/sites/{name}.json"));
+    let ward = Ward::new();
+    let [north, south, harbour] = sites.each_ref().map(String::as_str);
+    let drawn = ward.run(&["pool", north, south, harbour, "--out", "forest.svg"]);
+    assert_eq!(drawn.code, 0, "{drawn:?}");
+    let text = |path| std::fs::read_to_string(path).unwrap();
+    let shown = text(std::path::Path::new(root).join("docs/img/forest.svg"));
+    assert!(shown == text(ward.file("forest.svg")), "draw docs/img/forest.svg anew (docs/plan.md)");
+}

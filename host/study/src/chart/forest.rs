@@ -4,7 +4,7 @@
 //! [`Forest`] is a picture of its own, readable without colour: a disc is an estimate, a diamond a
 //! pooled one. [`Scale`] draws the same lines in a terminal.
 
-use super::svg::Svg;
+use super::svg::{FIRST_SUBTITLE, Svg};
 
 /// An estimate with its interval.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,12 +91,12 @@ pub enum Line {
 pub struct Forest {
     /// Heading of the picture.
     pub title: String,
-    /// Circumstances, below the heading.
+    /// Circumstances, below the heading; may have several lines.
     pub subtitle: String,
     /// From above.
     pub lines: Vec<Line>,
-    /// The arms that effects below and above zero favour.
-    pub arms: [String; 2],
+    /// Words on effects below and above zero, as `favours arm 0`.
+    pub sides: [String; 2],
     /// Decimals of the numbers beside the plot.
     pub decimals: usize,
 }
@@ -107,6 +107,8 @@ const LETTER: f64 = 7.8;
 const MARGIN: f64 = 24.0;
 const TOP: f64 = 84.0;
 const ROW: f64 = 28.0;
+/// Height of a line of the subtitle.
+const SUBTITLE: f64 = 18.0;
 const SECOND_LINE: f64 = 8.0;
 /// Room behind a note, and in front of intervals that have a heading.
 const GAP: f64 = 12.0;
@@ -139,8 +141,8 @@ impl Forest {
         let scale = Scale::of(self.intervals());
         let headed = self.lines.iter().any(|line| matches!(line, Line::Heading(_)));
         let names = MARGIN + if headed { INDENT } else { 0.0 };
-        let [zero, one] = &self.arms;
-        let (zero, one) = (format!("← favours {zero}"), format!("favours {one} →"));
+        let [zero, one] = &self.sides;
+        let (zero, one) = (format!("← {zero}"), format!("{one} →"));
         let widest = self.intervals().map(|interval| names + width(&interval.name));
         let left = MARGIN + widest.fold(MARGIN + width(&zero) - PLOT / 2.0, f64::max);
         let (right, middle) = (left + PLOT, left + PLOT / 2.0);
@@ -150,21 +152,28 @@ impl Forest {
             Line::Interval(Interval { remark: Some(_), .. }) => ROW + SECOND_LINE,
             Line::Heading(_) | Line::Interval(_) => ROW,
         };
-        let bottom = TOP + self.lines.iter().map(height).sum::<f64>();
+        let further = self.subtitle.lines().skip(1);
+        let first = TOP + SUBTITLE * further.clone().count() as f64;
+        let bottom = first + self.lines.iter().map(height).sum::<f64>();
         let numbers = self.intervals().map(|interval| width(&self.numbers(interval)));
         let wide = (right + numbers.fold(0.0, f64::max) + 2.0 * MARGIN)
             .max(middle + width(&one) + MARGIN)
             .max(width(&self.title) * 1.4 + MARGIN * 2.0);
+        let wide = further.map(|line| width(line) + MARGIN * 2.0).fold(wide, f64::max);
         let mut svg = Svg::new(wide.round(), (bottom + 76.0).round(), &self.title);
-        svg.headings(&self.title, &self.subtitle);
+        svg.headings(&self.title, self.subtitle.lines().next().unwrap_or_default());
+        for (line, words) in (1_u32..).zip(self.subtitle.lines().skip(1)) {
+            let y = FIRST_SUBTITLE + SUBTITLE * f64::from(line);
+            svg.text(MARGIN, y, "fill=\"#444\"", words);
+        }
         for step in -2..=2 {
             let value = scale.reach * f64::from(step) / 2.0;
             let colour = if step == 0 { "stroke=\"#333\"" } else { "stroke=\"#ddd\"" };
             let label = if step == 0 { "0".to_owned() } else { format!("{value:+.2}") };
-            svg.line([x(value), TOP - 8.0], [x(value), bottom], colour);
+            svg.line([x(value), first - 8.0], [x(value), bottom], colour);
             svg.text(x(value), bottom + 20.0, "text-anchor=\"middle\" fill=\"#555\"", &label);
         }
-        let mut top = TOP;
+        let mut top = first;
         for line in &self.lines {
             let room = if matches!(line, Line::Note(_)) { ROW } else { height(line) };
             let y = top + room / 2.0;
@@ -225,8 +234,8 @@ mod tests {
 
     fn plot(lines: Vec<Line>) -> String {
         let (title, subtitle) = ("t".to_owned(), "s".to_owned());
-        let arms = ["a", "b"].map(String::from);
-        Forest { title, subtitle, lines, arms, decimals: 3 }.svg()
+        let sides = ["a", "b"].map(String::from);
+        Forest { title, subtitle, lines, sides, decimals: 3 }.svg()
     }
 
     /// Sites are discs and what combines them is a diamond, in the terminal and in the picture.

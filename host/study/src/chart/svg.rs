@@ -5,6 +5,9 @@
 
 use std::fmt::{Display, Write};
 
+/// Where the line below the title stands.
+pub const FIRST_SUBTITLE: f64 = 54.0;
+
 /// A picture being written.
 #[derive(Clone, Debug)]
 pub struct Svg(String);
@@ -25,7 +28,7 @@ impl Svg {
     /// Title and subtitle at the upper left.
     pub fn headings(&mut self, title: &str, subtitle: &str) {
         self.text(24.0, 32.0, "font-size=\"18\" font-weight=\"bold\"", title);
-        self.text(24.0, 54.0, "fill=\"#444\"", subtitle);
+        self.text(24.0, FIRST_SUBTITLE, "fill=\"#444\"", subtitle);
     }
 
     /// Text whose anchor is at `x`, `y`.

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::{Combined, Pooled};
 use crate::chart::forest::{Forest, Interval, Line, Scale};
 use equipoise::estimate::Z95;
+use equipoise::plan::Better;
 
 /// Columns of the plot in a terminal; odd, so that it has a middle.
 const COLUMNS: usize = 41;
@@ -122,9 +123,10 @@ pub fn json(title: &str, checked: bool, effects: &[Combined]) -> String {
     format!("{line}\n")
 }
 
-/// The forest plot as a picture of its own.
+/// The forest plot as a picture of its own. Which arm an effect favours depends on which outcomes are
+/// the better ones; where that is not known, it says which arm has the higher ones.
 #[must_use]
-pub fn svg(title: &str, effects: &[Combined]) -> String {
+pub fn svg(title: &str, better: Option<Better>, effects: &[Combined]) -> String {
     let lines = effects.iter().flat_map(|effect| {
         let intervals = intervals(effect).into_iter().map(Line::Interval);
         core::iter::once(Line::Heading(effect.name.clone()))
@@ -132,15 +134,34 @@ pub fn svg(title: &str, effects: &[Combined]) -> String {
             .chain([Line::Note(heterogeneity(effect))])
     });
     let subtitle = "Arm 1 minus arm 0 by site, 95 % intervals; diamonds: all sites together";
-    let arms = ["arm 0", "arm 1"].map(String::from);
-    let (title, subtitle, lines) = (title.into(), subtitle.into(), lines.collect());
-    Forest { title, subtitle, lines, arms, decimals: 3 }.svg()
+    let (sides, words) = match better {
+        Some(Better::High) => (["favours arm 0", "favours arm 1"], "\nBetter is higher outcomes"),
+        Some(Better::Low) => (["favours arm 1", "favours arm 0"], "\nBetter is lower outcomes"),
+        None => (["arm 0 has the higher outcomes", "arm 1 has the higher outcomes"], ""),
+    };
+    let (title, subtitle, lines) = (title.into(), format!("{subtitle}{words}"), lines.collect());
+    Forest { title, subtitle, lines, sides: sides.map(String::from), decimals: 3 }.svg()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::pool::{SiteEstimate, combine};
+
+    /// In a trial of deaths an effect above zero, more deaths with arm 1, favours arm 0.
+    #[test]
+    fn the_picture_has_the_direction() {
+        let site = SiteEstimate { site: "a".into(), estimate: 0.2, error: 0.1 };
+        let effects = [combine("x", vec![site]).unwrap()];
+        for (better, words) in [
+            (Some(Better::High), ["favours arm 1 →", "Better is higher outcomes"]),
+            (Some(Better::Low), ["favours arm 0 →", "Better is lower outcomes"]),
+            (None, ["arm 1 has the higher outcomes →", "← arm 0 has the higher outcomes"]),
+        ] {
+            let picture = svg("t", better, &effects);
+            assert!(words.iter().all(|words| picture.contains(words)), "{picture}");
+        }
+    }
 
     /// Table and JSON show the same estimates, which are not cut, and the same ends, which are; a
     /// p-value is never 0.

@@ -2,6 +2,7 @@
 
 use crate::records::report::{Effects, Estimate, SAYS_NOTHING};
 use crate::records::text::escaped;
+use crate::records::trial_file::TrialFile;
 use equipoise::plan::Better;
 use equipoise_study::chart::forest::{Forest, Interval, Line, Scale};
 
@@ -39,16 +40,25 @@ impl Effects {
     }
 }
 
-/// The picture as a file of its own, readable without colour.
+/// The picture as a file of its own, readable without colour. Names and the direction come from the
+/// trial file.
 #[must_use]
-pub fn svg(title: &str, effects: &Effects, arms: Option<&[String; 2]>) -> String {
+pub fn svg(title: &str, effects: &Effects, trial: Option<&TrialFile>) -> String {
     let what = "Treatment effect with 95 % confidence interval, by kind of patient";
+    let arms = trial.map(|trial| &trial.arms);
     let [zero, one] = arms.map_or(["arm 0", "arm 1"], |[zero, one]| [zero, one]);
+    let better = trial.map_or_else(
+        || match effects.better {
+            Better::High => "higher outcomes".to_owned(),
+            Better::Low => "lower outcomes".to_owned(),
+        },
+        |trial| escaped(&trial.better()),
+    );
     let forest = Forest {
         title: escaped(title),
-        subtitle: format!("{what}; trial {}", effects.trial),
+        subtitle: format!("{what}; trial {}\nBetter is {better}", effects.trial),
         lines: effects.all().map(|row| Line::Interval(interval(row))).collect(),
-        arms: effects.favoured([zero, one]).map(escaped),
+        sides: effects.favoured([zero, one]).map(|arm| format!("favours {}", escaped(arm))),
         decimals: 2,
     };
     forest.svg()
@@ -58,6 +68,7 @@ pub fn svg(title: &str, effects: &Effects, arms: Option<&[String; 2]>) -> String
 mod tests {
     use super::*;
     use crate::records::report::tests::effects;
+    use crate::records::trial_file::EXAMPLE;
 
     fn row(estimate: f64, low: f64, high: f64) -> Estimate {
         let name = "<a & b>".to_owned();
@@ -97,6 +108,28 @@ mod tests {
         };
         assert!(below("(-1.00 to +1.00)") && below("(+1.00 to +1.00)"), "{svg}");
         assert_eq!(svg.matches("says nothing").count(), 2, "{svg}");
+    }
+
+    /// The picture says which outcomes are the better ones, in both directions, with a trial file
+    /// and without.
+    #[test]
+    fn the_direction_is_in_the_picture() {
+        let text = EXAMPLE.replacen("Walks unaided on day 14?", "Dead on day 30?", 1);
+        let low = text.replacen("better = \"high\"", "better = \"low\"", 1);
+        let said = |trial: &str| {
+            let trial = TrialFile::parse("t", trial).unwrap();
+            let mut effects = effects(vec![row(0.1, 0.0, 0.2)]);
+            effects.better = trial.plan.better();
+            [svg("title", &effects, Some(&trial)), svg("title", &effects, None)]
+        };
+        for (trial, words) in [
+            (&text, ["Better is more: Dead on day 30? YES", "Better is higher outcomes"]),
+            (&low, ["Better is fewer: Dead on day 30? YES", "Better is lower outcomes"]),
+        ] {
+            for (picture, words) in said(trial).iter().zip(words) {
+                assert!(picture.contains(&format!(">{words}</text>")), "{picture}");
+            }
+        }
     }
 
     #[test]

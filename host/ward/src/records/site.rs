@@ -3,7 +3,7 @@
 use crate::line::client::Report;
 use crate::records::keys::KeyFile;
 use crate::records::report::middle;
-use equipoise::plan::{DesignName, Plan};
+use equipoise::plan::{Better, DesignName, Plan};
 use equipoise::wire::{
     Ending, FileDigest, Hex, LastLook, Micro, Row, RowArm, RowBasis, Stage, TrialId,
 };
@@ -204,6 +204,13 @@ pub fn check(sites: &[Site], keys: &[KeyFile]) -> Result<Macs, String> {
 #[must_use]
 pub fn title(sites: &[Site]) -> &str {
     sites.first().map_or("", |site| &site.raw.title)
+}
+
+/// The better outcomes of the trial, where the reports have its plan.
+#[must_use]
+pub fn better(sites: &[Site]) -> Option<Better> {
+    let plan = sites.first().and_then(|site| Plan::parse(site.raw.plan.as_deref()?).ok());
+    plan.map(|plan| plan.better())
 }
 
 /// Patients enrolled at all sites.

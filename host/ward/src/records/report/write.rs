@@ -52,7 +52,7 @@ pub fn write(
         }
         Format::Csv => csv(effects),
         Format::Json => json(effects, title, report, verified),
-        Format::Svg => picture::svg(title, effects, trial.map(|trial| &trial.arms)),
+        Format::Svg => picture::svg(title, effects, trial),
     }
 }
 
