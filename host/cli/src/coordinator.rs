@@ -33,7 +33,19 @@ pub struct LogArgs {
 }
 
 impl LogArgs {
-    fn path(&self, trial: &TrialFile) -> Result<PathBuf, CliError> {
+    /// The trial file.
+    ///
+    /// # Errors
+    /// There is none, or it is not valid.
+    pub fn trial(&self) -> Result<TrialFile, CliError> {
+        self.trial.read()
+    }
+
+    /// Where the log lies.
+    ///
+    /// # Errors
+    /// There is no data folder.
+    pub fn path(&self, trial: &TrialFile) -> Result<PathBuf, CliError> {
         Ok(self.log.clone().map_or_else(|| place::log(trial), Ok)?)
     }
 

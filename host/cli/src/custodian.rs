@@ -6,7 +6,7 @@ use clap::builder::TypedValueParser;
 
 use super::check::{self, Size};
 use super::error::CliError;
-use super::session::{OperatorArgs, PortArgs};
+use super::session::{OperatorArgs, PortArgs, open_log};
 use super::values::named;
 use equipoise::device::auth::Role;
 use equipoise::wire::{Claim, FileDigest, Request, State, Status};
@@ -18,9 +18,10 @@ use equipoise_ward::line::client::Client;
 use equipoise_ward::line::custodian;
 use equipoise_ward::own_file::write_private;
 use equipoise_ward::records::code_break;
+use equipoise_ward::records::copies::Copies;
 use equipoise_ward::records::key_check;
 use equipoise_ward::records::keys::KeyFile;
-use equipoise_ward::records::log::{Event, Log};
+use equipoise_ward::records::log::Event;
 use equipoise_ward::records::place;
 use equipoise_ward::records::staff::{self, Staff};
 use equipoise_ward::records::trial_file::TrialFile;
@@ -177,7 +178,7 @@ impl CustodianArgs {
 
     fn note(&self, asked: &str, answered: &str) -> Result<(), CliError> {
         let Some(path) = &self.log else { return Ok(()) };
-        let (mut log, _) = Log::open(path, &self.operator.name()?)?;
+        let (mut log, _) = open_log(path, &self.operator.name()?)?;
         log.append(Event::Custodian { asked: asked.to_owned(), answered: answered.to_owned() })?;
         Ok(())
     }
@@ -257,6 +258,9 @@ fn keep_copy(trial: &Path, digest: FileDigest) -> Result<(), CliError> {
         folder
             .and_then(|()| std::fs::copy(trial, &copy))
             .map_err(|error| Failure::file(&copy, &error))?;
+    }
+    if let Some(copies) = Copies::read()? {
+        copies.keep_trial(trial, digest)?;
     }
     // The staff goes with the trial file, unless this machine has its own already.
     let [named, kept] = [staff::beside(trial), staff::beside(&place::trial_copy(digest)?)];

@@ -19,6 +19,7 @@ mod pool;
 mod progress;
 mod qualify;
 mod reconcile;
+mod records;
 mod report;
 mod roles;
 mod sample;
@@ -131,6 +132,9 @@ enum Command {
     /// Check the log of a terminal, or print its last hash for paper
     #[command(subcommand, subcommand_value_name = "COMMAND")]
     Log(log::LogCommand),
+    /// Keep a second copy of log and trial file, and compare it
+    #[command(subcommand, subcommand_value_name = "COMMAND")]
+    Records(records::RecordsCommand),
     /// Put a device through its checks, with a page for the trial's file
     Qualify(qualify::QualifyArgs),
     /// Compare the hospital's chart with the log and the report, inside the hospital
@@ -194,6 +198,7 @@ fn main() -> ExitCode {
         Command::Pool(args) => finish(pool::pool(&args), args.json.as_deref() == Some("-")),
         Command::Kits(command) => finish(kits::run(&command), false),
         Command::Log(command) => finish(log::run(&command), false),
+        Command::Records(command) => finish(records::run(&command), false),
         Command::Qualify(args) => finish(qualify::qualify(&args), false),
         Command::Reconcile(args) => finish(reconcile::reconcile(&args), false),
         Command::Sample(args) => finish(sample::sample(&args), false),

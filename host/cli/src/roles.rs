@@ -15,7 +15,7 @@ const ROLES: [(&str, &[&str]); 6] = [
         "Bedside",
         &[
             "terminal", "web", "assign", "outcome", "lost", "replace", "waiting", "list", "show",
-            "note", "staff", "status",
+            "note", "staff", "status", "records",
         ],
     ),
     ("Custodian", &["check", "keygen", "key", "provision", "close", "report", "erase"]),

@@ -13,6 +13,7 @@ use equipoise_ward::bedside::{Bedside, MAX_OPERATOR};
 use equipoise_ward::line::client::Client;
 use equipoise_ward::line::link::Port;
 use equipoise_ward::own_file::write_private;
+use equipoise_ward::records::copies::{Copies, Without};
 use equipoise_ward::records::keys::KeyFile;
 use equipoise_ward::records::log::{Entry, Log};
 use equipoise_ward::records::place;
@@ -102,6 +103,17 @@ impl TrialArgs {
         }
     }
 
+    /// Keeps a second copy of the trial file.
+    fn keep_copy(&self, trial: &TrialFile, copies: &Copies) -> Result<(), CliError> {
+        let digest = FileDigest(trial.digest());
+        let path = self.trial.clone().map_or_else(|| place::trial_copy(digest), Ok)?;
+        match copies.keep_trial(&path, digest) {
+            Err(error) if copies.without == Without::Stop => Err(error.into()),
+            // The log has the same trouble, and tells of it.
+            _ => Ok(()),
+        }
+    }
+
     /// The same, but by default the copy of the trial file that the device was provisioned with.
     ///
     /// # Errors
@@ -148,10 +160,10 @@ impl OperatorArgs {
         staff: Option<PathBuf>,
         roles: &[Role],
     ) -> Result<(Log, Vec<Entry>), CliError> {
-        let Some(staff) = staff else { return Ok(Log::open(log, &self.name()?)?) };
+        let Some(staff) = staff else { return open_log(log, &self.name()?) };
         let id = self.id()?;
         let pin = ask_pin(&format!("PIN of {id}"))?;
-        let (mut log, entries) = Log::open(log, NOBODY)?;
+        let (mut log, entries) = open_log(log, NOBODY)?;
         let register = Register::read(&entries);
         let person = verify(&staff, register.attempts(), &id, &pin, |event| {
             Ok(log.append(event).map(drop)?)
@@ -170,6 +182,22 @@ impl OperatorArgs {
         let named = self.operator.clone().map_or_else(|| operator(&user()?), Ok);
         named
             .map_err(|why: String| CliError::usage(format!("say who works with --operator: {why}")))
+    }
+}
+
+/// Opens a log, with its second copy where this machine keeps one.
+///
+/// # Errors
+/// The log or the settings cannot be used.
+pub fn open_log(path: &Path, operator: &str) -> Result<(Log, Vec<Entry>), CliError> {
+    let (log, entries) = Log::open_with(path, operator, Copies::read()?.as_ref())?;
+    warn_without_copy(&log);
+    Ok((log, entries))
+}
+
+fn warn_without_copy(log: &Log) {
+    if let Some(why) = log.copy_trouble() {
+        eprintln!("equipoise: WARNING: records are on this disk alone: {why}");
     }
 }
 
@@ -216,7 +244,13 @@ impl SessionArgs {
         let key = self.presence_key.as_ref();
         let key = key.map(|file| KeyFile::read_for(file, KeyRole::Presence)).transpose()?;
         let operator = if staff.is_some() { NOBODY.to_owned() } else { self.operator.name()? };
-        let bedside = Bedside::open(client, trial, &log, &operator)?.with_presence(key);
+        let copies = Copies::read()?;
+        if let Some(copies) = &copies {
+            self.trial.keep_copy(&trial, copies)?;
+        }
+        let bedside = Bedside::open_with(client, trial, &log, &operator, copies.as_ref())?;
+        warn_without_copy(bedside.log());
+        let bedside = bedside.with_presence(key);
         Ok(if staff.is_some() { bedside.with_staff(staff) } else { bedside })
     }
 }

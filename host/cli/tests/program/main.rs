@@ -26,6 +26,7 @@ mod python_client;
 #[cfg(unix)]
 mod qualify;
 mod reconcile;
+mod records;
 mod safety;
 mod sample;
 mod simulate;

@@ -196,6 +196,7 @@ impl Bedside {
                 feature_name: self.trial.feature_name(feature),
                 tag: Tag(tag).to_string(),
                 asked: assign(&pending).to_string(),
+                looks: status.looks,
             })
             .map_err(|error| not_enrolled(code, &error))?;
             if let Asked::Arm(patient) = self.request(&pending, true)? {

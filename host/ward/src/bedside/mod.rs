@@ -6,8 +6,10 @@
 //! **Outcomes** are sent, never stored: the log learns that one was recorded. The device
 //! acknowledges a repeat like the first copy, so [`Bedside`] compares the public number of resolved
 //! patients before and after: if it did not grow, the device had an outcome or a loss on record
-//! already and nothing changed. Without an answer nothing is logged and the patient stays on the
-//! list; sending the outcome again is safe.
+//! already and nothing changed. The log holds every ask before it is sent, with the number of looks
+//! done and without a value: after a lost board it tells whether a look can have read the outcome.
+//! Without an answer nothing more is logged and the patient stays on the list; sending the outcome
+//! again is safe.
 
 pub mod ask_pin;
 pub mod doubt;
@@ -27,8 +29,9 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, in_words};
 use crate::line::client::{AskError, Client};
+use crate::records::copies::Copies;
 use crate::records::keys::KeyFile;
-use crate::records::log::{Entry, Event, Log, LogError, NoteKind};
+use crate::records::log::{Entry, Event, Log, NoteKind};
 use crate::records::register::{Patient, Register};
 use crate::records::text;
 use crate::records::tie::{self, same_trial};
@@ -98,7 +101,21 @@ impl Bedside {
         log: &Path,
         operator: &str,
     ) -> Result<Self, Failure> {
-        let (log, entries) = Log::open(log, operator)?;
+        Self::open_with(client, trial, log, operator, None)
+    }
+
+    /// The same with a second copy of the log.
+    ///
+    /// # Errors
+    /// As [`Self::open`], or there is no copy and work must stop without one.
+    pub fn open_with(
+        client: Client,
+        trial: TrialFile,
+        log: &Path,
+        operator: &str,
+        copies: Option<&Copies>,
+    ) -> Result<Self, Failure> {
+        let (log, entries) = Log::open_with(log, operator, copies)?;
         let register = Register::read(&entries);
         same_trial(&register, &trial, log.path())?;
         let (staff, code_break, presence) = (None, None, None);
@@ -252,31 +269,34 @@ impl Bedside {
                 "patient {who}: already {before}; nothing changed"
             )));
         }
-        self.log.ready().map_err(|error| not_sent(&who, &error))?;
+        self.log.ready().map_err(|error| not_sent(&who, &error.into()))?;
         let before = self.status()?;
         if before.phase == Phase::Closed {
             return Err(Failure::Refused(format!(
                 "patient {who}: the trial is closed, and what was missing then counts as lost; nothing changed"
             )));
         }
+        let (code, patient) = (known.clone().unwrap_or_default(), number);
+        let asked = Event::Asked { code: code.clone(), patient, looks: before.looks };
+        self.note(asked).map_err(|error| not_sent(&who, &error))?;
         let answer = self.client.ask(request, |reply| match reply {
             Reply::Recorded { patient } if *patient == number => Some(reply.to_string()),
             _ => None,
         });
         let answered = answer.map_err(failure)?;
         let after = self.status();
-        let resolved = |status: &Status| status.resolved;
-        let (code, patient) = (known.clone().unwrap_or_default(), number);
-        if after.as_ref().is_ok_and(|after| resolved(after) <= resolved(&before)) {
+        let rose = after.as_ref().map(|after| after.resolved > before.resolved);
+        if matches!(rose, Ok(false)) {
             self.note(Event::AlreadyRecorded { code, patient, answered })?;
             return Err(Failure::Refused(format!(
                 "patient {who}: already recorded, by an earlier attempt without an answer or by another terminal; \
                  nothing changed"
             )));
         }
+        let rose = rose.unwrap_or(false);
         let event = match request {
-            Request::Lost { .. } => Event::Lost { code, patient, answered },
-            _ => Event::Outcome { code, patient, answered },
+            Request::Lost { .. } => Event::Lost { code, patient, answered, rose },
+            _ => Event::Outcome { code, patient, answered, rose },
         };
         self.note(event).map_err(|error| {
             Failure::Usage(format!(
@@ -291,7 +311,7 @@ impl Bedside {
 }
 
 /// The log cannot be written, so the device was not asked for anything about this patient.
-fn not_sent(who: &str, error: &LogError) -> Failure {
+fn not_sent(who: &str, error: &Failure) -> Failure {
     Failure::Usage(format!("patient {who}: nothing was sent to the device: {error}"))
 }
 

@@ -32,7 +32,7 @@ impl Bedside {
         }
         text::check("reason", reason, MAX_REASON).map_err(Failure::Usage)?;
         let known = self.known(number)?;
-        self.log.ready().map_err(|error| not_sent(&known.code, &error))?;
+        self.log.ready().map_err(|error| not_sent(&known.code, &error.into()))?;
         self.status()?;
         let (code, patient, count) = (known.code.clone(), number, known.given.replaced() + 1);
         let request = Request::Replace { patient, count: count.into() };

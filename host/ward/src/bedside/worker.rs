@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::line::custodian;
 use crate::own_file::write_private;
 use crate::records::alike::alike;
+use crate::records::log::Event;
 use crate::records::register::{Patient, Wanted};
 use crate::records::table::Table;
 
@@ -26,9 +27,9 @@ const POLL: Duration = Duration::from_secs(1);
 
 /// Works at the device until `tell` says that nobody listens any more.
 pub fn work(bedside: Bedside, orders: &Receiver<Given>, tell: &mut dyn FnMut(Told) -> bool) {
-    let (told, unsent, asked) = (None, None, None);
+    let (told, unsent, asked, no_copy) = (None, None, None, None);
     let seats = Seats::default();
-    Worker { bedside, tell, told, unsent, asked, seats }.run(orders);
+    Worker { bedside, tell, told, no_copy, unsent, asked, seats }.run(orders);
 }
 
 struct Worker<'a> {
@@ -36,6 +37,8 @@ struct Worker<'a> {
     tell: &'a mut dyn FnMut(Told) -> bool,
     /// The trouble that was told last, so that the same one is not told again every second.
     told: Option<Told>,
+    /// Why the log has no second copy, as it was told last.
+    no_copy: Option<String>,
     /// An enrolment that is confirmed and logged; the device could not be asked yet. Whose it is.
     unsent: Option<(Given, Option<Author>)>,
     /// Whose enrolment has no answer yet, and of which code.
@@ -59,6 +62,11 @@ impl Worker<'_> {
                 (self.tell)(fresh.clone());
             }
             self.tell_late_answer();
+            let no_copy = self.bedside.log().copy_trouble().map(str::to_owned);
+            if let Some(why) = no_copy.as_ref().filter(|why| self.no_copy.as_ref() != Some(why)) {
+                self.everybody(News::Failed(format!("Records are on this disk alone: {why}.")));
+            }
+            self.no_copy = no_copy;
             // The list first: a patient is on it before the enrolment stops counting as unanswered.
             let waiting = self.bedside.register().waiting().cloned().collect();
             let listened = self.everybody(News::Waiting(waiting));
@@ -348,5 +356,6 @@ fn report(bedside: &mut Bedside) -> Result<News, Failure> {
             report.trial, status.name.id
         )));
     }
+    bedside.note(Event::Reported { looks: status.looks })?;
     Ok(News::Report(Box::new((report, status))))
 }

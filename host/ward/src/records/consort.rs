@@ -225,12 +225,12 @@ mod tests {
         };
         let eligible = |n: u32| Event::Eligible { code: format!("p-{n}"), answers: Vec::new() };
         let out = |reason: &str| Event::NotEligible { reason: reason.into(), answers: Vec::new() };
-        let ok = || "OK 1".to_owned();
+        let (ok, rose) = (|| "OK 1".to_owned(), true);
         let mut events: Vec<Event> = (1..=5).map(eligible).collect();
         events.extend([arm(1, 0), arm(2, 1), arm(3, 1), arm(4, 1)]);
         events.extend([out("Adult? no"), out("no consent"), out("Adult? no")]);
-        events.push(Event::Outcome { code: String::new(), patient: 1, answered: ok() });
-        events.push(Event::Lost { code: String::new(), patient: 2, answered: ok() });
+        events.push(Event::Outcome { code: String::new(), patient: 1, answered: ok(), rose });
+        events.push(Event::Lost { code: String::new(), patient: 2, answered: ok(), rose });
         events.push(Event::AlreadyRecorded { code: String::new(), patient: 3, answered: ok() });
         let (kind, text) = (NoteKind::Withdrawn, String::new());
         for _ in 0..2 {

@@ -8,6 +8,7 @@
 //! trials/<trial id>.key-checks  check values of the keys that a trial was begun with
 //! trials/<digest>.staff.toml  the staff of that trial
 //! logs/<title>.jsonl    a log for each trial
+//! settings.toml         where copies of the records go, see [`crate::records::copies`]
 //! virtual/              flash, key, trial file and log of the device that `equipoise` runs by itself
 //! ```
 
@@ -41,6 +42,14 @@ fn base(set: impl Fn(&str) -> Option<PathBuf>, windows: bool) -> Result<PathBuf,
             "neither XDG_DATA_HOME nor {variable} is set: name the files with --trial and --log"
         ))
     })
+}
+
+/// The settings of this machine.
+///
+/// # Errors
+/// There is no data folder.
+pub fn settings() -> Result<PathBuf, Failure> {
+    Ok(data()?.join("settings.toml"))
 }
 
 /// The trial file a terminal takes when none is named.

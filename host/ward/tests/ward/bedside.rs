@@ -59,6 +59,7 @@ struct Device {
     requests: Vec<String>,
     unplugged: bool,
     closed: bool,
+    looks: u32,
     /// The trial's id, eight times.
     id: u8,
     /// Patients beyond those who may wait.
@@ -101,7 +102,7 @@ impl Device {
                 resolved: self.resolved(),
                 capacity: if self.no_room { self.assigned() - self.resolved() } else { 128 },
                 phase: if self.closed { Phase::Closed } else { Phase::Explore },
-                looks: 0,
+                looks: self.looks,
                 ..crate::terminal::status()
             }),
             Request::Assign { patient, tag, .. } => {

@@ -13,7 +13,7 @@ fn log_of_version_2_is_read() {
     std::fs::copy(golden, &path).unwrap();
     std::fs::copy(format!("{golden}.head"), log::head_path(&path)).unwrap();
     let (head, entries) = log::verify(&path, None).unwrap();
-    assert_eq!(head.lines, 10);
+    assert_eq!(head.lines, 11);
     let register = Register::read(&entries);
     let patient = register.patient(1).unwrap();
     assert_eq!((patient.code.as_str(), patient.operator.as_str()), ("P-1", "ab Anna Berg"));
@@ -21,7 +21,7 @@ fn log_of_version_2_is_read() {
     assert_eq!((lost.ending, lost.operator.as_str()), (Ending::Lost, "ab Anna Berg"));
     assert_eq!(register.excluded(), ["no consent"]);
     assert!(register.is_eligible("p-1"));
-    let signed = entries[8].signed.as_ref().unwrap();
+    let signed = entries[9].signed.as_ref().unwrap();
     assert_eq!(signed.meaning, "declared lost the outcome of");
     // What is written today has these very bytes.
     for (entry, line) in entries.iter().zip(std::fs::read_to_string(golden).unwrap().lines()) {
@@ -29,4 +29,5 @@ fn log_of_version_2_is_read() {
         assert!(line.ends_with(body.strip_prefix('{').unwrap()), "{line}\n{body}");
     }
     assert!(matches!(entries[1].event, Event::WrongPin { .. }));
+    assert!(matches!(entries[8].event, Event::Asked { patient: 1, looks: 0, .. }));
 }

@@ -11,7 +11,7 @@ use equipoise_ward::records::log::{self, Entry, Event, Head, Log, LogError};
 fn event(patient: u32) -> Event {
     let code = format!("P-{patient:03}");
     match patient % 4 {
-        0 => Event::Lost { code, patient, answered: format!("OK {patient}") },
+        0 => Event::Lost { code, patient, answered: format!("OK {patient}"), rose: true },
         1 => Event::Enrol {
             code,
             patient,
@@ -19,8 +19,9 @@ fn event(patient: u32) -> Event {
             feature_name: "65 or over, \"home\"".to_owned(),
             tag: "0badcafe".to_owned(),
             asked: format!("ASSIGN {patient} 2 0badcafe"),
+            looks: 0,
         },
-        2 => Event::Outcome { code, patient, answered: format!("OK {patient}") },
+        2 => Event::Outcome { code, patient, answered: format!("OK {patient}"), rose: true },
         _ => Event::Custodian { asked: "CLOSE".to_owned(), answered: "OK".to_owned() },
     }
 }

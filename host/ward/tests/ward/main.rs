@@ -1,6 +1,7 @@
 //! Tests of line client, records, screen and virtual board.
 
 mod bedside;
+mod copies;
 mod custodian;
 mod golden;
 mod large_trial;

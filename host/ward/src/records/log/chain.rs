@@ -61,6 +61,8 @@ pub enum LogError {
     NotInChain(String),
     /// Another terminal has the log open.
     Busy(PathBuf),
+    /// There is no second copy, and work stops without one; why.
+    Copy(PathBuf, String),
     /// The disk refused.
     Disk(PathBuf, io::Error),
 }
@@ -100,6 +102,12 @@ impl fmt::Display for LogError {
                     path.display()
                 )
             }
+            Self::Copy(path, why) => write!(
+                f,
+                "the second copy {} cannot be used ({why}), and the setting without-copy = \"stop\" \
+                 allows no work without it",
+                path.display()
+            ),
             Self::Disk(path, error) => {
                 write!(f, "the log {} cannot be used: {error}", path.display())
             }

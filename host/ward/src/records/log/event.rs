@@ -28,6 +28,8 @@ pub enum Event {
         feature_name: String,
         tag: String,
         asked: String,
+        /// Looks that the device had done.
+        looks: u32,
     },
     /// The device gave the arm.
     Arm {
@@ -75,10 +77,14 @@ pub enum Event {
     Refused { code: String, patient: u32, asked: String, answered: String },
     /// Another terminal went on before the arm arrived: it cannot be known any more.
     Unclear { code: String, patient: u32, asked: String, answered: String },
-    /// An outcome was recorded; its value is nowhere in this log.
-    Outcome { code: String, patient: u32, answered: String },
+    /// An outcome or a loss is about to be sent; which of the two, and its value, are nowhere in
+    /// this line. `looks` were done: after a lost board they tell whether a look can have read it.
+    Asked { code: String, patient: u32, looks: u32 },
+    /// An outcome was recorded; its value is nowhere in this log. `rose` if the device's count of
+    /// resolved patients was seen to rise with it.
+    Outcome { code: String, patient: u32, answered: String, rose: bool },
     /// An outcome was declared lost.
-    Lost { code: String, patient: u32, answered: String },
+    Lost { code: String, patient: u32, answered: String, rose: bool },
     /// The device acknowledged an outcome or a loss, but had one on record before: nothing changed.
     AlreadyRecorded { code: String, patient: u32, answered: String },
     /// A note on a patient: something that happened and cannot be changed on the device.
@@ -104,6 +110,13 @@ pub enum Event {
     Operator { from: String },
     /// A custodian's command; keys and proofs are withheld.
     Custodian { asked: String, answered: String },
+    /// A report is about to be shown; none of its figures is in this log.
+    Reported { looks: u32 },
+    /// The second copy cannot be written, and work goes on without it: from about here on lines are
+    /// on this disk alone.
+    CopyLost { why: String },
+    /// The second copy has every line again.
+    CopyBack {},
     /// A torn last line was cut off when the log was opened after a crash.
     Recovered { bytes_cut: usize },
 }

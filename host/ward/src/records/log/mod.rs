@@ -26,6 +26,9 @@
 //! **Head.** A whole head lies beside the log at every moment, also after a power cut, and it can
 //! be written while all descriptors are in use: see [`head`].
 //!
+//! **Second copy.** With a folder for copies a line is on both disks before [`Log::append`] returns:
+//! see [`second`].
+//!
 //! **Whose files.** Log and head must be regular files of the caller with one name, no links, and
 //! writable by nobody else ([`own_file`]). A log that others may read becomes readable by its owner
 //! alone when it is opened. Before every line the log must still be the file under its name.
@@ -40,40 +43,39 @@
 //! the value.
 
 mod chain;
+mod disk;
 mod event;
 mod head;
+mod second;
 
-use crate::{os, own_file};
-
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
 use chain::{AFTER_HASH, OPENING, chain, entries, head_of};
 pub use chain::{
     GENESIS, HASH_DIGITS, Head, LogError, follow, follow_from, head_path, reaches, verify,
 };
+use disk::{Disk, folder_of};
 pub use event::{Entry, Event, NoteKind};
-use head::HeadFile;
 use jiff::Timestamp;
+pub use second::Difference;
+use second::Second;
 
+use crate::records::copies::Copies;
 use crate::records::signing::{Signature, Signer};
 use crate::records::words::stamp;
 
 /// An open log, locked against a second terminal.
 #[derive(Debug)]
 pub struct Log {
-    file: File,
-    path: PathBuf,
+    disk: Disk,
+    second: Option<Second>,
     operator: String,
     /// Who signs the next lines.
     signer: Option<Signer>,
     head: Head,
-    head_file: HeadFile,
-    /// Bytes of all whole lines.
-    length: u64,
-    /// Part of a line that was refused may stand behind them.
-    unfinished: bool,
+    /// The log says that its copy is lost.
+    copy_lost: bool,
 }
 
 impl Log {
@@ -83,88 +85,79 @@ impl Log {
     /// # Errors
     /// In use, not readable, writable by others, or not the log it was.
     pub fn open(path: &Path, operator: &str) -> Result<(Self, Vec<Entry>), LogError> {
-        let disk = |error| LogError::Disk(path.to_owned(), error);
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder).map_err(disk)?;
-        let mut options = OpenOptions::new();
-        let options = os::owner_only(options.read(true).append(true).create(true));
-        let mut file = own_file::open(path, options).map_err(disk)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(LogError::Busy(path.to_owned())),
-            Err(TryLockError::Error(error)) => return Err(disk(error)),
-        }
-        os::make_owner_only(&file).map_err(disk)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(disk)?;
-        let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |last| last + 1);
-        let cut = bytes.len() - whole;
-        bytes.truncate(whole);
-        let hashes = follow(&bytes)?;
-        let (head_file, known) = HeadFile::open(path, folder)?;
-        match known {
-            Some(known) => reaches(&hashes, &known)?,
+        Self::open_with(path, operator, None)
+    }
+
+    /// The same with a second copy.
+    ///
+    /// # Errors
+    /// As [`Self::open`], or there is no copy and work must stop without one.
+    pub fn open_with(
+        path: &Path,
+        operator: &str,
+        copies: Option<&Copies>,
+    ) -> Result<(Self, Vec<Entry>), LogError> {
+        let folder = folder_of(path);
+        std::fs::create_dir_all(folder).map_err(|error| LogError::Disk(path.to_owned(), error))?;
+        let (disk, found) = Disk::open(path)?;
+        let hashes = follow(&found.lines)?;
+        match &found.head {
+            Some(known) => reaches(&hashes, known)?,
             // A crash may come between the first line and its head.
             None if hashes.len() <= 1 => {}
             None => return Err(LogError::NoHead(head_path(path), "there is none".to_owned())),
         }
-        let mut entries = entries(&bytes)?;
-        let operator = operator.to_owned();
-        let mut log = Self {
-            file,
-            path: path.to_owned(),
-            operator,
-            signer: None,
-            head: head_of(&hashes),
-            head_file,
-            length: whole as u64,
-            unfinished: cut > 0,
-        };
-        if bytes.is_empty() {
-            os::sync_folder(folder).map_err(disk)?;
+        let mut entries = entries(&found.lines)?;
+        let (operator, head) = (operator.to_owned(), head_of(&hashes));
+        let second = copies.map(|copies| Second::of(path, copies));
+        let copy_lost = entries.iter().rev().find_map(|entry| match entry.event {
+            Event::CopyLost { .. } => Some(true),
+            Event::CopyBack {} => Some(false),
+            _ => None,
+        });
+        let copy_lost = second.is_some() && copy_lost == Some(true);
+        let mut log = Self { disk, second, operator, signer: None, head, copy_lost };
+        if found.lines.is_empty() {
+            log.disk.sync_name()?;
         }
-        if cut > 0 {
-            entries.push(log.append(Event::Recovered { bytes_cut: cut })?);
+        if found.torn > 0 {
+            entries.push(log.append(Event::Recovered { bytes_cut: found.torn })?);
+        }
+        if let Some(second) = &mut log.second {
+            second.ready(&mut log.disk, &log.head)?;
         }
         Ok((log, entries))
     }
 
     /// Makes sure that a line can follow the last one: that the log is still the file under its
-    /// name, writable by nobody else, and that no part of a refused line is left in it.
+    /// name, writable by nobody else, that no part of a refused line is left in it, and that its
+    /// copy is there.
     ///
     /// # Errors
     /// It is not, or such a part cannot be cut off.
     pub fn ready(&mut self) -> Result<(), LogError> {
-        let disk = |error| LogError::Disk(self.path.clone(), error);
-        own_file::still_named(&self.file, &self.path)
-            .and_then(|found| os::trusted(&found))
-            .map_err(|reason| disk(own_file::refused(&reason)))?;
-        if self.unfinished {
-            self.cut().map_err(|error| {
-                let why = format!(
-                    "the rest of a line that was not written cannot be cut off ({error}); nothing \
-                     is written until it can"
-                );
-                LogError::Disk(self.path.clone(), io::Error::new(error.kind(), why))
-            })?;
-        }
-        Ok(())
+        self.disk.ready()?;
+        let (disk, head) = (&mut self.disk, &self.head);
+        self.second.as_mut().map_or(Ok(()), |second| second.ready(disk, head))
     }
 
-    /// Cuts off everything after the last whole line, durably.
-    fn cut(&mut self) -> io::Result<()> {
-        self.unfinished = true;
-        self.file.set_len(self.length)?;
-        self.file.sync_data()?;
-        self.unfinished = false;
-        Ok(())
-    }
-
-    /// Appends one line; when this returns it is on the disk.
+    /// Appends one line; when this returns it is on the disk, and on that of the copy.
     ///
     /// # Errors
-    /// The log is not ready, or the disk refused; no later line can follow a part of this one.
+    /// The log is not ready, or a disk refused; no later line can follow a part of this one.
     pub fn append(&mut self, event: Event) -> Result<Entry, LogError> {
+        let entry = self.append_one(event)?;
+        // Lines that are on one disk alone are marked by a line before and one behind them.
+        let why = self.copy_trouble().map(str::to_owned);
+        if why.is_some() != self.copy_lost {
+            let event = why.map_or(Event::CopyBack {}, |why| Event::CopyLost { why });
+            // If it cannot be written, the next line tries again.
+            self.copy_lost ^= self.append_one(event).is_ok();
+        }
+        Ok(entry)
+    }
+
+    fn append_one(&mut self, event: Event) -> Result<Entry, LogError> {
         self.ready()?;
         let entry = Entry {
             line: self.head.lines + 1,
@@ -173,28 +166,47 @@ impl Log {
             signed: self.signer.as_ref().and_then(|signer| Signature::of(signer, &event)),
             event,
         };
-        self.write(&entry).map_err(|error| LogError::Disk(self.path.clone(), error))?;
+        self.write(&entry)?;
         Ok(entry)
     }
 
-    fn write(&mut self, entry: &Entry) -> io::Result<()> {
-        let json = serde_json::to_string(entry)?;
+    fn write(&mut self, entry: &Entry) -> Result<(), LogError> {
+        let disk = |error| LogError::Disk(self.disk.path().to_owned(), error);
+        let json = serde_json::to_string(entry).map_err(|error| disk(error.into()))?;
         let body = json.strip_prefix('{').unwrap_or(&json);
         let hash = chain(&self.head.hash, body.as_bytes());
         let line = format!("{OPENING}{hash}{AFTER_HASH}{body}\n");
         let next = Head { lines: entry.line, hash };
-        let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
-        if let Err(error) = written.and_then(|()| self.head_file.write(&next)) {
-            let Err(second) = self.cut() else { return Err(error) };
-            let why = format!(
-                "{error}; what was written of the line cannot be cut off either ({second}), and \
-                 until it can nothing more is written"
-            );
-            return Err(io::Error::new(error.kind(), why));
+        if let Err(error) = self.disk.put(line.as_bytes()) {
+            return Err(self.taken_back(error));
         }
-        self.length += line.len() as u64;
+        let second = self.second.as_mut().map_or(Ok(()), |second| second.put(line.as_bytes()));
+        if let Err(why) = second {
+            return Err(self.disk.take_last_back(why));
+        }
+        if let Err(error) = self.disk.put_head(&next, line.len()) {
+            if let Some(second) = &mut self.second {
+                second.take_back();
+            }
+            return Err(self.taken_back(error));
+        }
+        if let Some(second) = &mut self.second {
+            second.put_head(&next, line.len());
+        }
         self.head = next;
         Ok(())
+    }
+
+    /// Takes the line back that was put last.
+    fn taken_back(&mut self, error: io::Error) -> LogError {
+        let error = self.disk.take_back(error);
+        LogError::Disk(self.disk.path().to_owned(), error)
+    }
+
+    /// Why the last lines are in the log alone and not in its copy, if work goes on without one.
+    #[must_use]
+    pub fn copy_trouble(&self) -> Option<&str> {
+        self.second.as_ref().and_then(Second::trouble)
     }
 
     /// Lines from here on name this operator, and are signed by `signer`.
@@ -226,6 +238,6 @@ impl Log {
     /// Where it lies.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        self.disk.path()
     }
 }

@@ -30,9 +30,9 @@ fn register(more: Vec<Event>) -> Register {
             answered: "ARM".to_owned(),
         });
         if patient % 10 == 0 {
-            events.push(Event::Lost { code, patient, answered });
+            events.push(Event::Lost { code, patient, answered, rose: true });
         } else if patient % 7 != 0 {
-            events.push(Event::Outcome { code, patient, answered });
+            events.push(Event::Outcome { code, patient, answered, rose: true });
         }
     }
     events.extend(more);

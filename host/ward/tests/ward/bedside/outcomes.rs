@@ -72,3 +72,42 @@ fn outcome_after_the_close_is_refused() {
     );
     assert!(ward.device.lock().unwrap().recorded.is_empty());
 }
+
+/// Every ask is in the log before it is sent, with the looks done and without its value, also one
+/// whose answer never came; the acknowledgement says whether the count of resolved patients rose.
+#[test]
+fn asks_are_logged_before_they_are_sent() {
+    let ward = Ward::new(&[Fate::Fine, Fate::Unplugged]);
+    ward.device.lock().unwrap().looks = 3;
+    let mut terminal = ward.terminal();
+    terminal.enrol("P-1", 0).unwrap();
+    assert!(matches!(terminal.outcome(1, 1), Err(Failure::NoDevice(_))));
+    let asked = |event: &&Event| matches!(event, Event::Asked { patient: 1, looks: 3, .. });
+    assert!(ward.events().last().as_ref().is_some_and(asked));
+    ward.plug_in();
+    assert!(terminal.outcome(1, 0).is_err());
+    let events = ward.events();
+    assert_eq!(events.iter().filter(asked).count(), 2);
+    assert!(matches!(events.last(), Some(Event::AlreadyRecorded { patient: 1, .. })));
+    let enrolled = |event: &Event| matches!(event, Event::Enrol { patient: 1, looks: 3, .. });
+    assert!(events.iter().any(enrolled));
+    terminal.enrol("P-2", 0).unwrap();
+    terminal.outcome(2, 1).unwrap();
+    terminal.enrol("P-3", 0).unwrap();
+    terminal.lost(3).unwrap();
+    let events = ward.events();
+    let text = |event: &Event| serde_json::to_value(event).unwrap();
+    let outcomes: Vec<_> =
+        events.iter().filter(|event| matches!(event, Event::Outcome { .. })).collect();
+    assert_eq!(text(outcomes[0])["rose"], true);
+    assert!(matches!(events.last(), Some(Event::Lost { patient: 3, rose: true, .. })));
+    // Ask lines of an outcome and of a loss have the same fields.
+    let asks: Vec<_> =
+        events.iter().filter(|event| matches!(event, Event::Asked { .. })).map(text).collect();
+    let fields =
+        |ask: &serde_json::Value| ask.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert!(
+        asks.iter().all(|ask| fields(ask) == ["code", "event", "looks", "patient"]),
+        "{asks:?}"
+    );
+}
