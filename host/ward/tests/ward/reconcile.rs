@@ -100,11 +100,11 @@ impl Setting {
             match chart[patient as usize - 1].3 {
                 Some(y) => {
                     device.outcome(patient, y, &mut chance).unwrap();
-                    events.push(Event::Outcome { code, patient, answered });
+                    events.push(Event::Outcome { code, patient, answered, rose: true });
                 }
                 None => {
                     device.lost(patient, &mut chance).unwrap();
-                    events.push(Event::Lost { code, patient, answered });
+                    events.push(Event::Lost { code, patient, answered, rose: true });
                 }
             }
             device.look(&mut chance);
