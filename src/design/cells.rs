@@ -127,7 +127,7 @@ impl Cell {
 pub(crate) struct Cells([[Cell; 3]; 2]);
 
 /// The cells of one arm, added up. Exact: cells stay below 2^53.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sums {
     /// E + F/2.
     pub outcomes: f64,
@@ -179,6 +179,10 @@ impl Cells {
         self.0.map(|arm| {
             // Added up as integers: on the v1 a sum of doubles costs 30 times as much.
             let [e, f, g] = arm.map(Cell::get);
+            // Always so for yes/no outcomes.
+            if f == 0 {
+                return Sums { outcomes: e as f64, spread: 0.0, all: (e + g) as f64 };
+            }
             let half = |doubled: i64| doubled as f64 / 2.0;
             Sums { outcomes: half(2 * e + f), spread: half(f), all: (e + f + g) as f64 }
         })

@@ -9,6 +9,16 @@ const MIN_WINDOW: f64 = 12.0;
 /// A graded outcome's variance is at least this share of a yes/no outcome's with the same mean.
 const MIN_VARIANCE_SHARE: f64 = 1.0 / 20.0;
 
+/// The larger of two numbers. (`f64::max` also asks for NaN, in a call of 90 instructions.)
+pub(super) fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
+/// The smaller of two numbers.
+pub(super) fn smaller(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
+
 /// How outcomes are counted and how noisy a cell is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measure {
@@ -89,7 +99,7 @@ impl Measure {
     /// Mean and variance of an arm's outcomes as a share of the scale. The mean is kept 1/(N+2)
     /// away from 0 and 1, which is where N outcomes without an event put it.
     pub fn spread(&self, sums: Sums) -> Spread {
-        let margin = 1.0 / (f64::max(sums.all * self.unit_weight, 0.0) + 2.0);
+        let margin = 1.0 / (larger(sums.all * self.unit_weight, 0.0) + 2.0);
         let mean = (sums.outcomes * self.unit_weight + 1.0) * margin;
         let mean = mean.clamp(margin, 1.0 - margin);
         let most = mean * (1.0 - mean);
@@ -101,20 +111,21 @@ impl Measure {
         Spread { mean, variance }
     }
 
-    /// D and V of a window, given the ledger that includes it and the outcomes expected of each
-    /// arm. Sums are taken from `middle`, so that an arm with fewer outcomes than its divisor is
+    /// D and V of a window, given the ledger that includes it, the ledger's spreads and the outcomes
+    /// expected of each arm. Sums are taken from `middle`, so that an arm with fewer outcomes than its divisor is
     /// pulled towards the other arm and not towards 0.
     pub fn compare(
         &self,
         window: [Sums; 2],
+        sums: [Sums; 2],
         ledger: [Spread; 2],
         expected: [f64; 2],
     ) -> Difference {
         let sides = Arm::BOTH.map(|arm| {
             let sums = arm.of(window);
             let seen = sums.all * self.unit_weight;
-            let least = f64::min(arm.of(expected) / 2.0, self.allowance);
-            let n = f64::max(f64::max(seen, least), 1.0);
+            let least = smaller(arm.of(expected) / 2.0, self.allowance);
+            let n = larger(larger(seen, least), 1.0);
             Side { sum: sums.outcomes * self.unit_weight, seen, n }
         });
         let [zero, one] = sides;
@@ -127,7 +138,13 @@ impl Measure {
         };
         let arm = |arm: Arm| {
             let (side, known) = (arm.of(sides), arm.of(ledger));
-            let variance = f64::max(known.variance, self.spread(arm.of(window)).variance);
+            // A feature's first window is its ledger: its spread is known.
+            let own = arm.of(window);
+            let variance = if own == arm.of(sums) {
+                known.variance
+            } else {
+                larger(known.variance, self.spread(own).variance)
+            };
             let noise = self.variance * self.noise_weight(known.mean, side.is_own());
             let over = 1.0 / side.n;
             ((side.sum - middle * side.seen) * over, (variance + noise * over) * over)
@@ -139,7 +156,7 @@ impl Measure {
     /// inf(x, y): precision of a difference of means of x and y outcomes, up to a constant.
     pub fn precision(&self, [x, y]: [f64; 2]) -> f64 {
         let part = |x: f64| {
-            let over = 1.0 / f64::max(x, 0.5);
+            let over = 1.0 / larger(x, 0.5);
             (1.0 + 2.0 * self.variance * over) * over
         };
         1.0 / (part(x) + part(y))

@@ -3,6 +3,7 @@
 //! [`super::interim`].
 
 use super::Look;
+use super::comparison::smaller;
 use super::interim::LedgerDesign;
 use super::ledger::Feature;
 use super::schedule::LookKind;
@@ -37,11 +38,12 @@ impl Forecast {
         };
         let (fresh, late) = (f64::from(fresh), f64::from(late));
         let least = design.measure.min_window();
-        let worth = |patients: f64, [zero, one]: [f64; 2]| {
-            patients > 0.0 && rate * patients * f64::min(zero, one) >= least
+        let worth = |patients: f64, shares: &dyn Fn() -> [f64; 2]| {
+            let rarer = |[zero, one]: [f64; 2]| smaller(zero, one);
+            patients > 0.0 && rate * patients * rarer(shares()) >= least
         };
-        let now = worth(fresh, feature.shares());
-        let before = worth(late, feature.before_shares());
+        let now = worth(fresh, &|| feature.shares());
+        let before = worth(late, &|| feature.before_shares());
         let (reads_now, reads_before) = match look.kind {
             LookKind::Early | LookKind::Half => {
                 let takes_part = now && !feature.settled;

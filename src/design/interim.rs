@@ -101,15 +101,15 @@ use super::cells::Unit;
 use super::comparison::Measure;
 use super::forecast::Forecast;
 use super::ledger::Feature;
+use super::look::Shared;
+use super::power::floor_power;
+use super::root::root;
 use super::schedule::{self, LookKind};
 use super::{AnyFeature, Choice, Design, Half, Look, ledgers};
 use crate::chance::Chance;
 use crate::estimate::Estimate;
 use crate::noise::Laplace;
 use crate::plan::{DesignName, Plan};
-
-/// Added before a number of patients is rounded down, so that rounding of the number loses none.
-const ROUNDING: f64 = 1.0 / (1u64 << 20) as f64;
 
 /// The constants of a plan.
 #[derive(Clone, Debug)]
@@ -167,12 +167,12 @@ impl LedgerDesign {
         let before_half = all * self.half / self.patients;
         // The power of a number from 1 on is not above it: the most costly step can be left out.
         let wish = if before_half > self.min_target {
-            libm::floor(libm::pow(before_half, self.exponent) + ROUNDING)
+            floor_power(before_half, self.exponent)
         } else {
             self.min_target
         };
         let half = f64::max(self.min_target, wish) / 4.0;
-        half + libm::sqrt(half * half + 8.0 * self.measure.variance * half)
+        half + root(half * half + 8.0 * self.measure.variance * half)
     }
 
     /// The count of look number `number`, 0 for none.
@@ -253,26 +253,31 @@ impl Design for LedgerDesign {
         chance: &mut impl Chance,
     ) {
         let upcoming = look.upcoming(plan);
-        let passes = if upcoming.count == look.count { 1 } else { 2 };
-        for look in [&upcoming, look].into_iter().take(passes) {
-            for feature in ledgers(features) {
-                let forecast = Forecast::of(feature, self, plan, look);
-                self.mask(feature, &forecast, chance);
+        let is_upcoming = upcoming.count == look.count;
+        if !is_upcoming {
+            for look in [&upcoming, look] {
+                for feature in ledgers(features) {
+                    let forecast = Forecast::of(feature, self, plan, look);
+                    self.mask(feature, &forecast, chance);
+                }
             }
         }
         // Before its first window nothing is known of a feature, so all have the same weight.
-        let mut first = None;
+        let (mut first, mut shared) = (None, Shared::NONE);
         for feature in ledgers(features) {
             let forecast = Forecast::of(feature, self, plan, look);
             if !forecast.takes_part() {
                 continue;
             }
+            if is_upcoming {
+                self.mask(feature, &forecast, chance);
+            }
             let weigh = || self.weight(feature, look, &forecast);
             let weight =
                 if forecast.since == 0 { *first.get_or_insert_with(weigh) } else { weigh() };
-            let outcomes = feature.enter(self, look, &forecast, weight);
+            let rate = feature.enter(self, look, &forecast, weight);
             if matches!(look.kind, LookKind::Early | LookKind::Half) {
-                feature.change_coin(self, look, outcomes);
+                feature.change_coin(self, look, rate, &mut shared);
             }
         }
     }

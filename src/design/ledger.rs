@@ -4,9 +4,11 @@
 mod basis;
 
 use super::cells::{Cells, MAX_CELLS_BYTES, Unit};
-use super::comparison::Difference;
+use super::comparison::{Difference, larger, smaller};
 use super::forecast::Forecast;
 use super::interim::LedgerDesign;
+use super::look::Shared;
+use super::root::root;
 use super::schedule::{LookKind, MAX_LOOKS};
 use super::{Choice, Look};
 use crate::chance::{Chance, Fraction};
@@ -221,7 +223,7 @@ impl Feature {
     }
 
     /// Moves the windows that are read into the ledger and, with this weight, into the estimate.
-    /// Returns N of the ledger, at least 4.
+    /// Returns the ledger's outcomes a patient resolved, with N at least 4.
     pub(super) fn enter(
         &mut self,
         design: &LedgerDesign,
@@ -241,19 +243,19 @@ impl Feature {
             self.reports |= 1u8.checked_shl(place).unwrap_or(0);
         }
         let sums = self.ledger.sums();
-        let outcomes = f64::max(design.measure.count(sums), MIN_OUTCOMES);
+        let outcomes = larger(design.measure.count(sums), MIN_OUTCOMES);
+        let forecast = forecast.revised(outcomes, look.count);
         if weight > 0.0 {
             let known = sums.map(|sums| design.measure.spread(sums));
-            let forecast = forecast.revised(outcomes, look.count);
             let compare = |window: Option<Cells>, expected: Option<[f64; 2]>| {
                 let (window, expected) = window.zip(expected)?;
-                Some(design.measure.compare(window.sums(), known, expected))
+                Some(design.measure.compare(window.sums(), sums, known, expected))
             };
             let fresh = compare(fresh, forecast.now(self));
             let late = compare(late, forecast.before(self));
             self.combine(weight, [fresh, late]);
         }
-        outcomes
+        forecast.rate
     }
 
     /// Adds differences with their weight to the estimate; two share it in proportion 1/V.
@@ -264,7 +266,7 @@ impl Feature {
             [Some(one), None] | [None, Some(one)] => weight * one.v,
             [None, None] => return,
         };
-        let root = libm::sqrt(share);
+        let root = root(share);
         for Difference { d, v } in differences.into_iter().flatten() {
             // sqrt(W/V) with W = share/V.
             let k = root / v;
@@ -274,17 +276,24 @@ impl Feature {
         self.spent = (self.spent() + weight) as f32;
     }
 
-    /// The coin after an early look or the one at half, with N outcomes in the ledger.
-    pub fn change_coin(&mut self, design: &LedgerDesign, look: &Look<'_>, outcomes: f64) {
-        let z = if self.spent > 0.0 { self.p / libm::sqrt(self.spent()) } else { 0.0 };
+    /// The coin after an early look or the one at half, with this many outcomes of the feature a
+    /// patient resolved.
+    pub(super) fn change_coin(
+        &mut self,
+        design: &LedgerDesign,
+        look: &Look<'_>,
+        rate: f64,
+        shared: &mut Shared,
+    ) {
+        let z = if self.spent > 0.0 { self.p / shared.root.of(self.spent(), root) } else { 0.0 };
         // The two-sided p-value of z.
         let p_value = libm::erfc(libm::fabs(z) / core::f64::consts::SQRT_2);
         let is_sure = p_value <= design.beta;
         let confidence = if is_sure { 1.0 } else { 1.0 - p_value / 2.0 };
-        let a_patient = outcomes / f64::from(look.count.max(1));
-        let to_come = a_patient * (design.patients - f64::from(look.assigned));
+        let to_come = rate * (design.patients - f64::from(look.assigned));
         // With nobody to come the quotient is infinite and the coin fair.
-        let wish = f64::min(design.target(a_patient * design.patients) / to_come, 0.5);
+        let target = shared.target.of(rate * design.patients, |all| design.target(all));
+        let wish = smaller(target / to_come, 0.5);
         let trailing = confidence * wish + (1.0 - confidence) * (1.0 - wish);
         let trailing = ((trailing * TWO_TO_32) as u32).clamp(1, Fraction::HALF.0);
         let one = match z.partial_cmp(&0.0) {

@@ -56,3 +56,35 @@ impl Look<'_> {
         Self { kind, count: self.planned, ..*self }
     }
 }
+
+/// The last value of a function: features with the same argument share the work.
+pub(super) struct Last {
+    argument: f64,
+    value: f64,
+}
+
+impl Last {
+    /// No value: nothing equals what is not a number.
+    const NONE: Self = Self { argument: f64::NAN, value: f64::NAN };
+
+    /// The function's value at `argument`.
+    pub fn of(&mut self, argument: f64, function: impl FnOnce(f64) -> f64) -> f64 {
+        if self.argument != argument {
+            *self = Self { argument, value: function(argument) };
+        }
+        self.value
+    }
+}
+
+/// Steps of a look that its features share: all that took part in the same looks have spent the
+/// same until their numbers of outcomes differ.
+pub(super) struct Shared {
+    /// The target, by all patients of a feature.
+    pub target: Last,
+    /// The square root of `spent`.
+    pub root: Last,
+}
+
+impl Shared {
+    pub const NONE: Self = Self { target: Last::NONE, root: Last::NONE };
+}

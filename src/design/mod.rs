@@ -20,6 +20,8 @@ mod forecast;
 pub mod interim;
 mod ledger;
 mod look;
+mod power;
+mod root;
 pub mod schedule;
 mod steps;
 

@@ -4,7 +4,7 @@ use embedded_storage::nor_flash::NorFlashErrorKind;
 
 use super::entry::{Entry, Shape};
 use super::record::Record;
-use super::region::{BLANK, HEADER, Header, Region};
+use super::region::{HEADER, Header, Region};
 use super::{Error, Journal, JournalFlash, LOST, NOWHERE, Parts};
 
 /// Pages of the region that the log leaves free in the long run: one to be opened, one because the
@@ -229,7 +229,7 @@ impl<F: JournalFlash> Journal<F> {
                 continue;
             }
             self.region.erase(next)?;
-            if self.region.uniform(next, BLANK)? {
+            if self.region.uniform(next, u8::MAX)? {
                 return Ok(next);
             }
             self.fail(next);

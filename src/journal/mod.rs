@@ -315,7 +315,7 @@ impl<F: JournalFlash> Journal<F> {
             self.transact(parts, &core::iter::empty, Some(Sweep::Page))?;
         }
         for seq in self.newest.saturating_add(1)..self.floor.saturating_add(self.region.pages) {
-            if !self.region.uniform(seq, region::BLANK)? {
+            if !self.region.uniform(seq, u8::MAX)? {
                 self.region.erase(seq)?;
             }
         }

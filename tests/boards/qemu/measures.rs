@@ -21,7 +21,7 @@ pub const SHARE: f64 = 0.10;
 /// Most instructions of an `ASSIGN`, of an `OUTCOME` and of a look at 64 features with `interim`.
 const ASSIGN: u32 = 3_401;
 const OUTCOME: u32 = 4_386;
-const LOOK: u32 = 5_900_000;
+const LOOK: u32 = 3_960_000;
 /// The function that answers a line, and the one that waits for the reply's moment, as parts of
 /// their symbols.
 pub const ANSWER: &str = "main_loop6answer17h";
