@@ -10,6 +10,18 @@ pub const QUESTION: &str = "question = \"Walks unaided on day 14?\"";
 pub const SMALL: (u32, u32) = (360, 740);
 pub const WIDE: (u32, u32) = (1280, 900);
 
+/// Words that the ring of a focus would cover, and words of a list that have no room for three
+/// letters beside each other.
+const CRAMPED: &str = "const box = (node) => node.getBoundingClientRect(); \
+    const inputs = [...document.querySelectorAll('.field input, .field textarea')]; \
+    const hints = inputs.filter((input) => box(input).height > 0) \
+      .map((input) => [input, input.nextElementSibling]) \
+      .filter(([input, hint]) => hint && hint.innerText && box(hint).top < box(input).bottom + 5 \
+        && box(hint).left < box(input).right).map(([, hint]) => hint); \
+    const thin = [...document.querySelectorAll('.list li > span')] \
+      .filter((words) => words.innerText.length > 3 && box(words).width < 30); \
+    return [...hints, ...thin].map((words) => words.innerText)";
+
 pub fn log(ward: &Ward) -> String {
     std::fs::read_to_string(ward.file("ward.jsonl")).unwrap_or_default()
 }
@@ -55,6 +67,7 @@ pub fn examine(browser: &Browser, view: &str) {
         let room =
             "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
         assert_eq!(browser.run(room, &[]), 0, "{view} is wider than {} pixels", size.0);
+        assert_eq!(browser.run(CRAMPED, &[]), serde_json::json!([]), "{view}, {} pixels", size.0);
     }
 }
 

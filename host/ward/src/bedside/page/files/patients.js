@@ -180,7 +180,7 @@ async function patientView(code) {
       patient.notes.map((note) =>
         el(
           "li",
-          {},
+          { class: "note" },
           el("span", {}, note.text),
           el("span", {}, note.should_be ? `${note.kind}, should be ${note.should_be}` : note.kind),
           el("p", { class: "what" }, `${when(note.time)} by ${note.operator}`),
