@@ -115,6 +115,7 @@ const LONG: [(&str, &[&str]); 6] = [
     (
         "study",
         &[
+            "boundaries::any_look_error_is_the_level",
             "operating::coverage_at_hard_settings",
             "operating::random_settings_keep_coverage",
             "planner::alpha::no_alpha_spares_many_more_patients",

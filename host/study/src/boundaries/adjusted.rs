@@ -15,8 +15,8 @@
 //! Everything is computed from what the device reports already (estimate, standard error, public
 //! counts): the device sends nothing more, and privacy is not touched.
 
-use super::Kind;
 use super::course::Course;
+use super::{Kind, of_estimate};
 use crate::normal::probit;
 use equipoise::design::schedule;
 use equipoise::plan::Plan;
@@ -96,8 +96,8 @@ pub struct Looks {
     plan: Plan,
     /// Planned reports done.
     reports: usize,
-    /// Whether the trial is closed.
-    is_closed: bool,
+    /// Patients resolved at the close.
+    closed: Option<u32>,
 }
 
 impl Looks {
@@ -111,13 +111,13 @@ impl Looks {
             None => counts().take(looks as usize).max().unwrap_or(0),
         };
         let reports = counts().filter(|at| *at > plan.half() && *at <= until).count();
-        Self { plan: *plan, reports, is_closed: closed.is_some() }
+        Self { plan: *plan, reports, closed }
     }
 
     /// The number of this report, the close being the last one.
     #[must_use]
     pub const fn place(&self) -> usize {
-        self.reports + self.is_closed as usize
+        self.reports + self.closed.is_some() as usize
     }
 
     /// Planned reports, and the close.
@@ -128,13 +128,24 @@ impl Looks {
 
     /// The critical value of an estimate at the last of these looks, `spent` being its fraction.
     fn critical(&self, kind: Kind, level: f64, course: Course, spent: f64) -> Option<f64> {
-        let mut reports: Vec<f64> = course.fractions(&self.plan).take(self.reports).collect();
-        if self.is_closed && spent <= ALL {
-            let early: Vec<f64> = course.early(&self.plan).collect();
-            return kind.critical_at_close(level, &early, &reports, spent);
+        let pairs: Vec<(f64, f64)> = course.pairs(&self.plan).take(self.reports).collect();
+        let mut reports: Vec<f64> = pairs.iter().map(|(fraction, _)| *fraction).collect();
+        let early = course.early(&self.plan, self.closed.unwrap_or(self.plan.patients()));
+        match self.closed {
+            Some(count) if spent <= ALL => {
+                let close = course.at_close(&self.plan, count, spent);
+                let value = kind.critical_at_close(level, &early, &reports, close)?;
+                Some(of_estimate(value, (close, spent)))
+            }
+            Some(_) => {
+                reports.push(1.0);
+                kind.critical_after(level, &early, &reports).pop()
+            }
+            None => {
+                let value = kind.critical_after(level, &early, &reports).pop()?;
+                Some(of_estimate(value, pairs.last().copied()?))
+            }
         }
-        reports.extend(self.is_closed.then_some(1.0));
-        kind.critical(level, &reports).pop()
     }
 }
 
@@ -263,7 +274,7 @@ fn row(
         Some((Boundary { effect, .. }, looks)) => {
             let planned = effect.map_or(0.0, |effect| f64::from(effect) / 1e6);
             let futile = planned > 0.0 && high < planned || planned < 0.0 && low > planned;
-            match (futile, looks.is_closed) {
+            match (futile, looks.closed.is_some()) {
                 (true, _) => "futility boundary crossed",
                 (false, true) => "no boundary crossed",
                 (false, false) => "no boundary crossed: go on",

@@ -12,12 +12,14 @@
 //! by luck has few patients on one arm, and so no window worth reading). Testing it there would be
 //! one more test of each early look.
 //!
-//! A close before the end may follow any look, so its critical value counts the early looks too.
-//! Their fractions are taken in proportion to their counts.
+//! A feature that took part in a look up to half goes by the fractions of [`super::planned`], if
+//! they are larger: evidence makes its own ones smaller, and a boundary must not follow evidence.
 //!
 //! The overall effect is treated as one feature that takes part in every report. Its fraction at
-//! half is the mean of the features', weighted by their parts of its variance.
+//! half is the mean of the features', weighted by their parts of its variance; evidence in one of
+//! them moves it little, so it stands, but where there is one feature only.
 
+use super::planned::Fair;
 use equipoise::design::schedule;
 use equipoise::estimate::Basis;
 use equipoise::plan::Plan;
@@ -36,6 +38,12 @@ pub struct Course {
     half: u8,
     /// Reports in which it takes part, the first in bit 0.
     reports: u32,
+}
+
+/// The fraction at `count` after half, with this fraction at the last look up to half, at `since`.
+fn going_on(plan: &Plan, since: u32, spent: f64, count: u32) -> f64 {
+    let to_come = |from: u32| f64::from(plan.patients().saturating_sub(from));
+    1.0 - (1.0 - spent) * to_come(count) / to_come(since).max(1.0)
 }
 
 impl Course {
@@ -57,29 +65,61 @@ impl Course {
     /// The course of the overall effect, from the features' and their parts of its variance.
     #[must_use]
     pub fn overall(plan: &Plan, features: impl Iterator<Item = (Self, f64)>) -> Self {
-        let (mut sum, mut weights) = (0.0, 0.0);
+        let (mut sum, mut weights, mut early) = (0.0, 0.0, 0);
         for (course, weight) in features {
+            early |= if plan.features() == 1 { course.early } else { 0 };
             sum += weight * course.at(plan, plan.half());
             weights += weight;
         }
         let half = if weights > 0.0 { sum / weights } else { 0.0 };
         let half = (half * UNITS).round() as u8;
-        Self { early: 0, since: plan.half(), half, reports: u32::MAX }
+        Self { early, since: plan.half(), half, reports: u32::MAX }
     }
 
     /// The fraction at a count after the last look up to half.
     fn at(self, plan: &Plan, count: u32) -> f64 {
-        let to_come = |from: u32| f64::from(plan.patients().saturating_sub(from));
-        let left = 1.0 - f64::from(self.half) / UNITS;
-        1.0 - left * to_come(count) / to_come(self.since).max(1.0)
+        going_on(plan, self.since, f64::from(self.half) / UNITS, count)
     }
 
-    /// The fractions at the looks up to half in which it took part.
-    pub fn early(self, plan: &Plan) -> impl Iterator<Item = f64> {
-        let last = f64::from(self.half) / UNITS;
-        let took_part = move |(place, _): &(usize, u32)| self.early >> (place & 31) & 1 == 1;
-        let counts = schedule::looks(plan).enumerate().take(32).filter(took_part);
-        counts.map(move |(_, count)| last * f64::from(count) / f64::from(self.since.max(1)))
+    /// At each planned report the fraction by which a boundary goes ([`super::planned`]), and that
+    /// of the estimate; both 0 before the first report in which it takes part.
+    pub(super) fn pairs(self, plan: &Plan) -> impl Iterator<Item = (f64, f64)> {
+        let fair = (self.early != 0).then(|| Fair::before(plan, plan.half()));
+        let reports = schedule::looks(plan).filter(|count| *count > plan.half());
+        let mut now = (0.0, 0.0);
+        reports.zip(self.fractions(plan)).enumerate().map(move |(place, (count, own))| {
+            if self.reports >> (place & 31) & 1 == 1 {
+                let fair = fair.map_or(0.0, |fair| going_on(plan, fair.since, fair.spent, count));
+                now = (f64::max(fair, own), own);
+            }
+            now
+        })
+    }
+
+    /// The fractions by which a boundary goes at the looks up to half in which it took part, of
+    /// those before `count`.
+    pub(super) fn early(self, plan: &Plan, count: u32) -> Vec<f64> {
+        let took_part = |place: usize| self.early >> (place & 31) & 1 == 1;
+        let counts = schedule::looks(plan).take_while(|look| *look < count);
+        let looks = counts.enumerate().zip(Fair::early(plan));
+        let early = looks.filter(|((place, _), _)| took_part(*place)).map(|(_, fair)| fair.spent);
+        let mut early: Vec<f64> = early.collect();
+        early.dedup();
+        early
+    }
+
+    /// The fraction by which a boundary goes at a close at `count`, with the part `spent` of the
+    /// estimate.
+    pub(super) fn at_close(self, plan: &Plan, count: u32, spent: f64) -> f64 {
+        let fair = if self.early == 0 {
+            0.0
+        } else if count <= plan.half() {
+            Fair::before(plan, count.saturating_sub(1)).read(count).spent
+        } else {
+            let half = Fair::before(plan, plan.half());
+            going_on(plan, half.since, half.spent, count)
+        };
+        fair.max(spent)
     }
 
     /// The fractions at the planned reports; 0 before the first in which it takes part.
@@ -123,12 +163,6 @@ mod tests {
         assert_eq!(all(&basis(0b1111 << early, 0.5)), [0.625, 0.75, 0.875]);
         assert_eq!(all(&basis(0b1011 << early, 0.5)), [0.625, 0.625, 0.875]);
         assert_eq!(all(&basis(0b1001 << early, 0.5)), [0.0, 0.0, 0.875]);
-        // Looks at 88 to 704 and at half: in proportion to the counts.
-        let course = Course::of(&plan, &basis(0b1_1111, 0.5));
-        let fractions: Vec<f64> = course.early(&plan).collect();
-        let counts: Vec<u32> = schedule::looks(&plan).take(fractions.len()).collect();
-        assert_eq!((counts.len(), counts.last()), (early + 1, Some(&2000)));
-        assert!((fractions[1] - f64::from(counts[1]) / 4000.0).abs() < 1e-12, "{fractions:?}");
         // Settled at the first look, with a quarter spent at 88.
         let found = all(&basis(0b1110 << early | 1, 0.25));
         let first = schedule::looks(&plan).next().unwrap();

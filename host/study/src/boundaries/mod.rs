@@ -26,6 +26,7 @@
 pub mod adjusted;
 pub mod course;
 mod integral;
+mod planned;
 
 use crate::normal::{normal, probit};
 use course::Course;
@@ -80,6 +81,18 @@ impl Kind {
         spend(fractions, &spent)
     }
 
+    /// The same after looks up to half, at the fractions `early`, at which nobody closed the trial.
+    ///
+    /// A close there would have been judged by O'Brien and Fleming's function, so under that
+    /// boundary these looks spend like reports. Under Pocock's they do not: what they spend is
+    /// little beside the first report's, and a person who closes when it pays has 5.1 % all the
+    /// same, where under O'Brien and Fleming's he had 5.7 %.
+    #[must_use]
+    pub fn critical_after(self, level: f64, early: &[f64], reports: &[f64]) -> Vec<f64> {
+        let early = if self == Self::OBrienFleming { early } else { &[] };
+        self.critical(level, &[early, reports].concat()).split_off(early.len())
+    }
+
     /// The critical value at a close before the end, at the fraction `spent`, after looks at which
     /// the trial might have been closed and after reports, at these fractions.
     #[must_use]
@@ -108,8 +121,11 @@ impl Kind {
     /// estimate with this course.
     #[must_use]
     pub fn of_course(self, plan: &Plan, course: Course) -> Vec<f64> {
-        let fractions: Vec<f64> = course.fractions(plan).chain([1.0]).collect();
-        self.critical(adjusted::LEVEL, &fractions)
+        let pairs: Vec<(f64, f64)> = course.pairs(plan).chain([(1.0, 1.0)]).collect();
+        let fractions: Vec<f64> = pairs.iter().map(|(fraction, _)| *fraction).collect();
+        let early = course.early(plan, plan.half() + 1);
+        let values = self.critical_after(adjusted::LEVEL, &early, &fractions);
+        values.into_iter().zip(pairs).map(|(value, pair)| of_estimate(value, pair)).collect()
     }
 
     /// The constant C of the classical boundary with `looks` equally spaced looks.
@@ -131,6 +147,12 @@ impl Kind {
             crossed.sum::<f64>() - level
         })
     }
+}
+
+/// The critical value of an estimate, from that at the fraction by which a boundary goes: the score
+/// is the same.
+fn of_estimate(value: f64, (fraction, own): (f64, f64)) -> f64 {
+    if own > 0.0 { value * (fraction / own).sqrt() } else { value }
 }
 
 /// The critical values at these fractions that spend these parts of a level, each counted from the

@@ -49,21 +49,22 @@ const LEVELS: [(&str, Kind, [u32; 2]); 12] = [
     ("features=4 patients=1000 epsilon=1 alpha=1/4 reports=3", Kind::Pocock, [2000, 10_000]),
 ];
 
-/// Features without an effect exclude 0 at some report in 4.5 to 5.8 % of the trials that run to
+/// Features without an effect exclude 0 at some report in 4.5 to 5.5 % of the trials that run to
 /// their end; 4 to 6 % in the short version, with 8,000 features and a standard error of 0.25 %.
-/// (The highest measured is 5.5 % +- 0.1, Pocock with 2 reports.)
 #[test]
 fn any_look_error_is_the_level() {
+    let allowed = if is_long() { 0.045..=0.055 } else { 0.04..=0.06 };
+    let mut wrong = Vec::new();
     for (plan, kind, runs) in LEVELS {
         let [short, long] = runs;
         let runs = if is_long() { long } else { short };
         if runs > 0 {
             let found = level(plan, Some(kind), runs);
             println!("{plan} {kind:?}: {:.2} %", 100.0 * found);
-            let allowed = if is_long() { 0.045..=0.058 } else { 0.04..=0.06 };
-            assert!(allowed.contains(&found), "{plan} {kind:?} {found}");
+            wrong.extend((!allowed.contains(&found)).then_some((plan, kind, found)));
         }
     }
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 /// A person who may close the trial and sees every look.
@@ -171,15 +172,17 @@ fn found_by_closing(plan: Plan, kind: Kind, runs: u64) -> f64 {
 fn closing_early_beats_no_boundary() {
     let (counts, runs, most): (&[u8], _, _) =
         if is_long() { (&[1, 3, 8], 2500, 0.063) } else { (&[3], 400, 0.074) };
+    let mut wrong = Vec::new();
     for reports in counts {
         for kind in Kind::ALL {
             let text = format!("features=4 patients=4000 epsilon=1 alpha=1/4 reports={reports}");
             let plan = Plan::parse(&format!("{text} better=high")).unwrap();
             let found = found_by_closing(plan, kind, runs);
             println!("closed when it pays, {reports} reports, {kind:?}: {:.2} %", 100.0 * found);
-            assert!(found <= most, "{plan} {kind:?} {found}");
+            wrong.extend((found > most).then_some((text, kind, found)));
         }
     }
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 /// The fractions that follow from a row are the weight that was spent at every report, but for the
