@@ -8,6 +8,7 @@ use crate::boundaries::Kind;
 use crate::chart::svg::escape;
 use crate::planner::describe::{of_boundary, reproduce};
 use crate::planner::search::Effort;
+use crate::planner::unread::sentence;
 use crate::planner::verdict::percent;
 use crate::simulate::SimulateError;
 use crate::simulate::world::KEYS;
@@ -24,7 +25,7 @@ pub(super) fn write(dossier: &Dossier) -> Result<String, SimulateError> {
     body += &curves(dossier);
     body += &costs(dossier);
     body += &privacy(dossier);
-    body += &limits(dossier);
+    body += &limits(dossier)?;
     body += &again(dossier)?;
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -124,7 +125,7 @@ fn privacy(dossier: &Dossier) -> String {
     )
 }
 
-fn limits(dossier: &Dossier) -> String {
+fn limits(dossier: &Dossier) -> Result<String, SimulateError> {
     let mut items = vec![
         "It does not stop the trial: a person decides on the report. \"Settled early\" is no finding."
             .to_owned(),
@@ -159,7 +160,9 @@ fn limits(dossier: &Dossier) -> String {
                 .to_owned(),
         );
     }
-    heading("8. What the device cannot do") + &list(&items)
+    let unread = dossier.question.unread(&dossier.found.proposal)?;
+    items.extend(unread.map(sentence));
+    Ok(heading("8. What the device cannot do") + &list(&items))
 }
 
 fn again(dossier: &Dossier) -> Result<String, SimulateError> {

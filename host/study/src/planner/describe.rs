@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::answer::Answer;
 use super::compare::{Column, Comparison, Yardstick};
 use super::search::Effort;
+use super::unread;
 use super::verdict::{advice, percent};
 use super::{Candidate, Question, Target, fresh};
 use crate::boundaries::Kind;
@@ -249,6 +250,9 @@ pub fn describe(question: &Question, answer: &Answer) -> Result<String, Simulate
     }
     if let Some(kind) = question.base.boundary {
         let _ = writeln!(text, "\n{}", of_boundary(kind));
+    }
+    if let Some(share) = question.unread(&found.proposal)? {
+        let _ = writeln!(text, "\n{}", unread::sentence(share));
     }
     let _ = writeln!(
         text,

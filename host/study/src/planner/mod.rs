@@ -32,6 +32,7 @@ pub mod keys;
 pub mod search;
 #[cfg(test)]
 mod tests;
+pub mod unread;
 pub mod verdict;
 mod wish;
 
