@@ -27,6 +27,7 @@ mod python_client;
 mod qualify;
 mod reconcile;
 mod records;
+mod recovery;
 mod safety;
 mod sample;
 mod simulate;

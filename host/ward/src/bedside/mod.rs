@@ -237,6 +237,14 @@ impl Bedside {
                 status.assigned
             )));
         }
+        let recorded = self.register.recorded();
+        if status.resolved < recorded {
+            return Err(Failure::Usage(format!(
+                "the log knows {recorded} outcomes and losses, the device has {} only: an old image of its flash was put \
+                 back, and it must not be used; nothing was sent",
+                status.resolved
+            )));
+        }
         Ok(status)
     }
 

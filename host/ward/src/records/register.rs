@@ -248,6 +248,12 @@ impl Register {
         self.opened.as_ref()
     }
 
+    /// How many outcomes and losses the log knows to be on record.
+    #[must_use]
+    pub fn recorded(&self) -> u32 {
+        u32::try_from(self.resolved.len()).unwrap_or(u32::MAX)
+    }
+
     /// Patients whose outcome has not come, the longest waiting first.
     pub fn waiting(&self) -> impl Iterator<Item = &Patient> {
         self.waiting.iter().filter_map(|number| self.patients.get(number))
@@ -275,8 +281,7 @@ impl Register {
     #[must_use]
     pub fn gap(&self, assigned: u32, resolved: u32) -> Gap {
         let pending = self.pending.as_ref().map(|pending| pending.number);
-        let recorded = u32::try_from(self.resolved.len()).unwrap_or(u32::MAX);
-        self.account.gap(assigned, resolved, recorded, pending)
+        self.account.gap(assigned, resolved, self.recorded(), pending)
     }
 
     /// The patient of this number, if this log gave the arm.

@@ -111,3 +111,22 @@ fn asks_are_logged_before_they_are_sent() {
         "{asks:?}"
     );
 }
+
+/// A device that has forgotten an outcome got an old image of its flash: nothing is sent to it,
+/// although it knows every patient.
+#[test]
+fn forgotten_outcomes_are_noticed() {
+    let ward = Ward::new(&[]);
+    let mut terminal = ward.terminal();
+    terminal.enrol("P-1", 0).unwrap();
+    terminal.enrol("P-2", 0).unwrap();
+    terminal.outcome(1, 1).unwrap();
+    terminal.lost(2).unwrap();
+    ward.device.lock().unwrap().recorded.pop();
+    let sent = ward.requests().len();
+    for why in [terminal.enrol("P-3", 0).unwrap_err(), terminal.lost(3).unwrap_err()] {
+        let why = why.to_string();
+        assert!(why.contains("knows 2 outcomes and losses, the device has 1 only"), "{why}");
+    }
+    assert_eq!(ward.requests().len(), sent);
+}
