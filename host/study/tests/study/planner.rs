@@ -3,12 +3,13 @@
 
 mod alpha;
 mod boundary;
+mod transcription;
 
 use equipoise::plan::Plan;
 use equipoise_study::boundaries::Kind;
 use equipoise_study::normal::normal;
 use equipoise_study::planner::{Given, Proposal, Question, Silent, Target, Wish};
-use equipoise_study::simulate::{Instance, Policy, Scenario, run};
+use equipoise_study::simulate::{Instance, Policy, Scenario, run, runs};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -70,7 +71,7 @@ fn proposal(question: &Question, effect: f64) -> Proposal {
 }
 
 /// Power, type I error and width of `uniform` are those of a two-sample comparison with added
-/// noise, at 12 settings.
+/// noise, at 12 settings: within 3 standard errors of a [transcription], and near the closed form.
 #[test]
 fn uniform_agrees_with_closed_forms() {
     for (patients, features, epsilon, rates) in [
@@ -109,7 +110,53 @@ fn uniform_agrees_with_closed_forms() {
             found.width
         );
         let null = simulate([rates[0]; 2]).excludes_0.unwrap();
-        assert!((null.mean - 0.05).abs() < 0.004 + 3.0 * null.error, "{text} type I {null:?}");
+        for (rates, figure) in [(rates, figure), ([rates[0]; 2], null)] {
+            let epsilon = plan.epsilon().to_f64();
+            let (share, error, width) =
+                transcription::excludes_0(patients, features, epsilon, rates);
+            println!("{text} {rates:?}: {figure:?} for {share:.4} +- {error:.4}, width {width:.4}");
+            let far = (figure.mean - share).abs();
+            assert!(far < 3.0 * figure.error.hypot(error), "{text} {figure:?} for {share}");
+        }
+    }
+}
+
+/// Where lower outcomes are better the figures are those of the mirrored rates with higher ones,
+/// and the same arm gets the patients.
+#[test]
+fn low_figures_are_those_of_the_mirrored_trial() {
+    for words in ["design=uniform", "alpha=1/4", "alpha=1/4 reports=2"] {
+        let simulate = |better: &str, rates: [f64; 2], seed| {
+            let text = format!("features=2 patients=1500 epsilon=1 better={better} {words}");
+            let instance = Instance::same(2, rates[0], rates[1]);
+            let scenario = Scenario::new(Plan::parse(&text).unwrap(), instance, 3000, seed);
+            let (mut rows, heading) = (Vec::new(), runs::heading(&scenario));
+            let sums = runs::sums_and_rows(&scenario, 0..3000, &|| (), &mut rows).unwrap();
+            let column = heading.trim_end().split(',').position(|name| name == "patients1");
+            let of = |line: &str| -> f64 {
+                line.split(',').nth(column.unwrap()).unwrap().parse().unwrap()
+            };
+            let on_one: f64 = String::from_utf8(rows).unwrap().lines().map(of).sum();
+            (sums.summary(), on_one / (3000.0 * 1500.0))
+        };
+        let (high, on_one) = simulate("high", [0.25, 0.4], 5);
+        let (low, on_one_too) = simulate("low", [0.75, 0.6], 6);
+        for (name, a, b) in [
+            ("power", high.excludes_0.unwrap(), low.excludes_0.unwrap()),
+            ("coverage", high.coverage.unwrap(), low.coverage.unwrap()),
+            ("regret", high.regret, low.regret),
+        ] {
+            println!("{words} {name}: {a:?} {b:?}");
+            let far = (a.mean - b.mean).abs();
+            assert!(far < 3.5 * a.error.hypot(b.error), "{words} {name} {a:?} {b:?}");
+        }
+        assert!((high.width.unwrap() / low.width.unwrap() - 1.0).abs() < 0.01);
+        // Arm 1 is the better one in both.
+        for (summary, on_one) in [(&high, on_one), (&low, on_one_too)] {
+            println!("{words}: {on_one:.4} on arm 1, {:.4} on the worse", summary.worse_share);
+            assert!((on_one + summary.worse_share - 1.0).abs() < 1e-6, "{on_one} {summary:?}");
+        }
+        assert!((on_one - on_one_too).abs() < 0.01, "{on_one} {on_one_too}");
     }
 }
 
