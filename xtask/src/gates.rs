@@ -96,6 +96,7 @@ const LONG: [(&str, &[&str]); 6] = [
             "qemu::restarts::cut_erase_keeps_or_removes_the_trial",
             "qemu::restarts::cut_first_start_ends_blank",
             "qemu::restarts::random_power_cuts_lose_no_answer",
+            "qemu::trials::the_deadlier_arm_gets_fewer_patients",
             "qemu::twin::board_and_host_agree_over_2000_patients",
             "rp2350::restarts::cut_erase_keeps_or_removes_the_trial",
             "rp2350::restarts::cut_first_start_ends_blank",
