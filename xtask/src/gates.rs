@@ -77,7 +77,7 @@ fn in_manner(manner: Manner, command: Command) -> Command {
 }
 
 /// Tests that have a long version, by their binaries. `cargo xtask test` runs the short one.
-const LONG: [(&str, &[&str]); 6] = [
+const LONG: [(&str, &[&str]); 7] = [
     ("audit", &["privacy::ledger_designs_lose_epsilon_and_no_more"]),
     (
         "boards",
@@ -111,6 +111,13 @@ const LONG: [(&str, &[&str]); 6] = [
         &[
             "kits::every_kit_comes_once",
             "non_interference::flash_work::flash_work_is_the_same_whoever_t_is",
+        ],
+    ),
+    (
+        "program",
+        &[
+            "qualify::emulated::the_emulated_pico_2_passes",
+            "qualify::emulated::the_emulated_v2_passes",
         ],
     ),
     (

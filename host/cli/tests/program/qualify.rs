@@ -1,4 +1,4 @@
-//! `equipoise qualify`: a right device passes, five that are broken on purpose do not.
+//! `equipoise qualify`: a right device passes, seven that are broken on purpose do not.
 
 mod broken;
 #[cfg(feature = "terminal-tests")]
@@ -137,6 +137,8 @@ fn broken_devices_fail() {
         (Fault::NoiseHalved, &for_noise, "P-06"),
         (Fault::WrongHash, &for_image, "I-03"),
         (Fault::CountedTwice, &for_noise, "P-06"),
+        (Fault::ReportsEarly, &for_rules, "O-30"),
+        (Fault::Slow, &for_noise, "P-08"),
     ] {
         let ward = Ward::new();
         interrupted_after(&ward, done);

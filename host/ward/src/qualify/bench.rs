@@ -58,7 +58,7 @@ pub enum Power {
 pub struct Heard {
     /// Every reply as it came.
     pub lines: Vec<Vec<u8>>,
-    /// Time from the end of the request to the end of the last reply.
+    /// Time from the beginning of the request to the end of the last reply.
     pub took: Duration,
 }
 
@@ -157,8 +157,10 @@ impl Bench {
     }
 
     fn send_within(&mut self, bytes: &[u8], patience: Duration) -> Result<Heard, LinkError> {
-        self.open()?.send(bytes).map_err(|error| self.gone(&error))?;
+        let link = self.open()?;
+        // Before the request leaves: a pause of this program behind it must not make a reply early.
         let begin = Instant::now();
+        link.send(bytes).map_err(|error| self.gone(&error))?;
         let mut heard = Heard::default();
         while let Some(line) = self.line(begin + patience)? {
             let more = line.starts_with(b"ROW ");

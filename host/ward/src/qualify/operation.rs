@@ -198,6 +198,9 @@ pub fn rules(bench: &mut Bench, record: &mut Record) -> Result<(), Failure> {
                 .and_then(|_| expect_resolved(bench, 2))
         },
     )?;
+    record.check("O-30", "A report before the first look is refused as early", {
+        bench.prove(&Request::Report).and_then(|heard| refused(&heard, Word::Early))
+    })?;
     record.check(
         "O-27",
         "A close needs a proof; a closed trial takes nobody, and no outcome changes it",

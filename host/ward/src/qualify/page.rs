@@ -42,10 +42,15 @@ const PARTS: [(char, &str); 3] = [('I', "Installation"), ('O', "Operation"), ('P
 
 fn row(check: &Check) -> String {
     let class = if check.verdict == Verdict::Failed { " class=\"failed\"" } else { "" };
-    let time = check.time.replace('T', " ").replace('Z', "");
+    let time = told(&check.time);
     let cells = [&check.id, &check.expected, &check.found, &time];
     let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", xml(cell))).collect();
     format!("<tr{class}>{cells}<td>{}</td></tr>\n", check.verdict.name())
+}
+
+/// A moment as people write it; the head of the column, or of the row, says that it is UTC.
+fn told(time: &str) -> String {
+    time.replace('T', " ").replace('Z', "")
 }
 
 /// The page of a record.
@@ -55,7 +60,10 @@ pub fn html(record: &Record) -> String {
     let (class, result) = if record.has_passed() {
         ("good", format!("PASSED: {} checks passed, {other} did not apply.", all - other))
     } else {
-        ("bad", format!("FAILED: {failed} of {all} checks failed."))
+        // Named here, so that nobody has to look for them on three sheets of paper.
+        let wrong = record.checks.iter().filter(|check| check.verdict == Verdict::Failed);
+        let ids: Vec<&str> = wrong.map(|check| check.id.as_str()).collect();
+        ("bad", format!("FAILED: {failed} of {all} checks failed: {}.", ids.join(", ")))
     };
     let mut text = format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
@@ -65,11 +73,11 @@ pub fn html(record: &Record) -> String {
          <table class=\"facts\"><tbody>\n",
         xml(&result)
     );
-    let times =
-        [("Began", record.began.as_str()), ("Ended", record.ended.as_deref().unwrap_or("not yet"))];
-    let facts = record.facts.iter().map(|fact| (fact.name.as_str(), fact.value.as_str()));
+    let ended = record.ended.as_deref().map_or_else(|| "not yet".to_owned(), told);
+    let times = [("Began (UTC)", told(&record.began)), ("Ended (UTC)", ended)];
+    let facts = record.facts.iter().map(|fact| (fact.name.as_str(), fact.value.clone()));
     for (name, value) in times.into_iter().chain(facts) {
-        let _ = writeln!(text, "<tr><td>{}</td><td>{}</td></tr>", xml(name), xml(value));
+        let _ = writeln!(text, "<tr><td>{}</td><td>{}</td></tr>", xml(name), xml(&value));
     }
     text += "</tbody></table>\n";
     for (letter, title) in PARTS {

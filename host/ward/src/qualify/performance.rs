@@ -27,6 +27,8 @@ const OFF_GRID: Duration = Duration::from_millis(8);
 const EARLY: f64 = 1.0;
 /// Replies that take longer turned a page of the flash, or had a look behind them.
 const ORDINARY: Duration = Duration::from_millis(100);
+/// Terminals wait this long for a reply before they ask again.
+const PATIENCE: Duration = Duration::from_millis(2500);
 /// Most standard deviations by which chance may move a finding: one right device in 100,000 has
 /// more.
 const MOST_DEVIATIONS: f64 = 4.5;
@@ -34,15 +36,15 @@ const MOST_DEVIATIONS: f64 = 4.5;
 const TOLD_APART: f64 = 0.5;
 const FILE: FileDigest = FileDigest::NONE;
 
-/// Times of replies by the arm or outcome of the request.
+/// Times of replies by the arm or outcome of the request, and those that are not ordinary.
 #[derive(Default)]
-struct Times([Vec<f64>; 2]);
+struct Times([Vec<f64>; 2], Vec<Duration>);
 
 impl Times {
     fn add(&mut self, group: usize, took: Duration) {
-        if took < ORDINARY
-            && let Some(times) = self.0.get_mut(group)
-        {
+        if took >= ORDINARY {
+            self.1.push(took);
+        } else if let Some(times) = self.0.get_mut(group) {
             times.push(took.as_secs_f64() * 1e3);
         }
     }
@@ -100,6 +102,11 @@ pub fn noise(bench: &mut Bench, record: &mut Record) -> Result<(), Failure> {
     record.check("P-04", "Reply times depend on no arm and no outcome", {
         same_times(&arms, &outcomes)
     })?;
+    record.check(
+        "P-08",
+        "Every reply comes within the 2.5 s that a terminal waits, page turns included",
+        in_time(&arms, &outcomes),
+    )?;
     let mut rows = Vec::new();
     record.check("P-05", "The report is signed and has a row for each of the 64 kinds", {
         report(bench, &mut rows)
@@ -189,6 +196,18 @@ fn same_times(arms: &Times, outcomes: &Times) -> Result<String, Trouble> {
     }
     let found = found.join(", ");
     if wrong { finding(found) } else { Ok(found) }
+}
+
+fn in_time(arms: &Times, outcomes: &Times) -> Result<String, Trouble> {
+    let slow = [&arms.1[..], &outcomes.1].concat();
+    let longest = slow.iter().max().copied().unwrap_or_default();
+    let found = match slow.len() {
+        0 => "no reply took longer than 0.1 s".to_owned(),
+        count => {
+            format!("{count} took longer than 0.1 s, the longest {:.2} s", longest.as_secs_f64())
+        }
+    };
+    if longest > PATIENCE { finding(found) } else { Ok(found) }
 }
 
 fn report(bench: &mut Bench, rows: &mut Vec<Row>) -> Result<String, Trouble> {

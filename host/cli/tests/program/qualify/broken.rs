@@ -12,7 +12,7 @@ use crate::common::ward::Ward;
 use equipoise::device::auth::{CustodianKey, Role};
 use equipoise::device::report::ReportMac;
 use equipoise::plan::Plan;
-use equipoise::wire::{FileDigest, Hex, Reply, Row, TrialId, TrialName, checksum, unhex};
+use equipoise::wire::{FileDigest, Hex, Reply, Row, TrialId, TrialName, Word, checksum, unhex};
 use equipoise_ward::line::link::{self, Link};
 
 /// A fault of a device.
@@ -28,6 +28,10 @@ pub enum Fault {
     WrongHash,
     /// The report has twice the outcomes.
     CountedTwice,
+    /// A report that comes too early is not refused.
+    ReportsEarly,
+    /// One reply comes after three seconds.
+    Slow,
     /// The line is gone for good with the assignment of this patient.
     GoneAt(u32),
 }
@@ -146,6 +150,14 @@ impl State {
             std::thread::sleep(Duration::from_millis(12));
         }
         match Reply::parse(text.as_bytes()) {
+            Ok(Reply::Refused(refusal, _))
+                if self.fault == Fault::ReportsEarly && refusal.word() == Word::Early =>
+            {
+                return line("OK");
+            }
+            Ok(Reply::Recorded { patient: 100 }) if self.fault == Fault::Slow => {
+                std::thread::sleep(Duration::from_secs(3));
+            }
             Ok(Reply::Nonce(nonce)) => self.nonce = nonce,
             Ok(Reply::Planned { trial, .. }) => (self.trial, self.plan) = (trial, self.wanted),
             Ok(Reply::Hello(_)) if self.fault == Fault::WrongHash => {
