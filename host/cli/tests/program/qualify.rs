@@ -62,7 +62,7 @@ fn checks<'a>(record: &'a Value, verdict: &str) -> Vec<&'a str> {
 
 /// A right device passes every check that applies, with the user's plan too. Without `--yes`
 /// nothing is done and the cost is named; a finished folder is not used again. Page and record are
-/// their owner's alone, and the device ends blank.
+/// their owner's alone, and the device ends blank. Requirement W27.
 #[test]
 fn a_right_device_passes() {
     let ward = Ward::new();
@@ -95,7 +95,7 @@ fn a_right_device_passes() {
 }
 
 /// After an interruption the same command goes on with the stage that was not finished: what was
-/// done stays done, and a trial that was left behind is erased.
+/// done stays done, and a trial that was left behind is erased. Requirement W27.
 #[test]
 fn it_goes_on_after_an_interruption() {
     let ward = Ward::new();
@@ -125,7 +125,7 @@ fn interrupted_after(ward: &Ward, stages: &[&str]) {
 }
 
 /// Devices that are broken on purpose fail, each at the check that is about its fault. Stages that
-/// are about something else are left out.
+/// are about something else are left out. Requirement W27.
 #[test]
 fn broken_devices_fail() {
     let for_rules = ["kits", "capacity", "noise and times"];

@@ -65,6 +65,7 @@ fn hash(image: &Path, between: u8) -> String {
 
 /// The emulated v1 passes every check, its image's hash among them. A computer that is busy with
 /// other tests delays an emulated board, so its replies may be late; they are never early.
+/// Requirement W27.
 #[test]
 fn the_emulated_v1_passes() {
     let image = named("EQUIPOISE_FIRMWARE");
@@ -157,12 +158,13 @@ fn chip_passes(chip: &str, variable: &str) {
 }
 
 /// The emulated v2 passes every check, over a pseudo-terminal and with power cuts of the emulator.
+/// Requirement W27.
 #[test]
 fn the_emulated_v2_passes() {
     chip_passes("nrf52833", "EQUIPOISE_FIRMWARE_V2");
 }
 
-/// The emulated Pico 2 passes as well.
+/// The emulated Pico 2 passes as well. Requirement W27.
 #[test]
 fn the_emulated_pico_2_passes() {
     chip_passes("rp2350", "EQUIPOISE_FIRMWARE_PICO2");
