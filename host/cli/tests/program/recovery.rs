@@ -5,8 +5,8 @@ use xtask::markdown;
 
 /// Each command that the page shows does what the page says, from the key to the erased board.
 /// Requirement W26.
-#[cfg(unix)]
 #[test]
+#[cfg(unix)]
 fn each_command_of_the_page_works() {
     let page = std::fs::read_to_string(format!("{ROOT}/docs/recovery.md")).unwrap();
     let ward = Ward::new();

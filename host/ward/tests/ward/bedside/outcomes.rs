@@ -113,7 +113,7 @@ fn asks_are_logged_before_they_are_sent() {
 }
 
 /// A device that has forgotten an outcome got an old image of its flash: nothing is sent to it,
-/// although it knows every patient.
+/// although it knows every patient. Requirement W26.
 #[test]
 fn forgotten_outcomes_are_noticed() {
     let ward = Ward::new(&[]);
