@@ -111,9 +111,9 @@ impl Measure {
         Spread { mean, variance }
     }
 
-    /// D and V of a window, given the ledger that includes it, the ledger's spreads and the outcomes
-    /// expected of each arm. Sums are taken from `middle`, so that an arm with fewer outcomes than its divisor is
-    /// pulled towards the other arm and not towards 0.
+    /// D and V of a window, given the ledger that includes it, the ledger's spreads and the
+    /// outcomes expected of each arm. Sums are taken from `middle`, so that an arm with fewer
+    /// outcomes than its divisor is pulled towards the other arm and not towards 0.
     pub fn compare(
         &self,
         window: [Sums; 2],
