@@ -160,7 +160,7 @@ fn coin(ones: u32) -> Result<String, Trouble> {
     if deviations.abs() > MOST_DEVIATIONS { finding(found) } else { Ok(found) }
 }
 
-/// The quickest quarter of the replies is judged: a busy computer delays the others.
+/// The quickest twentieth of the replies is judged: a busy computer delays the others.
 fn on_grid(bench: &mut Bench, arms: &Times, outcomes: &Times) -> Result<String, Trouble> {
     let is_board = bench.greet()?.image.is_some();
     let grid = GRID.as_secs_f64() * 1e3;

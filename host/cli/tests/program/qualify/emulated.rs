@@ -118,7 +118,7 @@ impl Bridge {
         bridge
     }
 
-    /// What the board did that the chip's specification forbids, as JSON.
+    /// Acts of the board that the specification of the chip forbids, as JSON.
     fn violations(&self) -> String {
         let mut control = UnixStream::connect(&self.1).unwrap();
         control.write_all(b"violations\n").unwrap();
