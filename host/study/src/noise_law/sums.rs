@@ -100,7 +100,7 @@ pub struct Verdict {
 struct Law {
     noise: Laplace,
     scale: f64,
-    /// What one outcome adds to the cells.
+    /// Amount that one outcome adds to the cells.
     weight: f64,
     has_spread: bool,
     is_turned: bool,
