@@ -108,10 +108,12 @@ impl Ward {
         command.spawn().unwrap()
     }
 
-    /// Runs a command with text on its standard input.
+    /// Runs a command with text on its standard input, which it may leave unread.
     pub fn run_with(&self, words: &[&str], input: &str) -> Done {
         let mut child = self.start(words);
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        if let Err(error) = child.stdin.take().unwrap().write_all(input.as_bytes()) {
+            assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe, "{words:?}");
+        }
         done(child.wait_with_output().unwrap())
     }
 
