@@ -181,8 +181,8 @@ mod tests {
     /// * At D = -0.487989 both means are possible, p_0 = 0.578993 and p_1 = 0.091004: q says that
     ///   p_1 is not 0, and **neither ratio reaches down to 0**. Logarithm of the risk ratio there
     ///   -1.850388, of 1.5 0.405465, so d = 2.255853; s = 1.959964 * 0.0124102 (1/p_1 - 1/p_0) =
-    ///   0.225270; end 0.405465 - sqrt(d^2 + s^2) = -1.861608. Odds: -2.620079 and 0.538997,
-    ///   d = 3.159076, s = 1.959964 * 0.0124102 (1/(p_1 (1-p_1)) - 1/(p_0 (1-p_0))) = 0.194254, end
+    ///   0.225270; end 0.405465 - sqrt(d^2 + s^2) = -1.861608. Odds: -2.620079 and 0.538997, d =
+    ///   3.159076, s = 1.959964 * 0.0124102 (1/(p_1 (1-p_1)) - 1/(p_0 (1-p_0))) = 0.194254, end
     ///   -2.626046.
     ///
     /// With the arms exchanged every ratio is its inverse, so there the lower ends are 0.

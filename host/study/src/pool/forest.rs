@@ -123,8 +123,8 @@ pub fn json(title: &str, checked: bool, effects: &[Combined]) -> String {
     format!("{line}\n")
 }
 
-/// The forest plot as a picture of its own. Which arm an effect favours depends on which outcomes are
-/// the better ones; where that is not known, it says which arm has the higher ones.
+/// The forest plot as a picture of its own. Which arm an effect favours depends on which outcomes
+/// are the better ones; where that is not known, it says which arm has the higher ones.
 #[must_use]
 pub fn svg(title: &str, better: Option<Better>, effects: &[Combined]) -> String {
     let lines = effects.iter().flat_map(|effect| {

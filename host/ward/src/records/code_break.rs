@@ -70,8 +70,8 @@ fn witnesses(file: FileDigest, entries: &[Entry]) -> Vec<(String, String)> {
     found
 }
 
-/// Checks that this is not another key than the trial was begun with, as far as record and log know;
-/// a trial that has not begun has neither.
+/// Checks that this is not another key than the trial was begun with, as far as record and log
+/// know; a trial that has not begun has neither.
 ///
 /// # Errors
 /// Another key.

@@ -1,9 +1,10 @@
 //! The keys that a trial was begun with, by their check values.
 //!
-//! `provision` writes the check values of the custodian's key and of every role's to a record on its
-//! machine, and to the log that it is given. A command compares its key with both before it sends or
-//! prints anything: three wrong proofs lock a device until power-up, and a wrong key should be named
-//! as what it is. On a machine that knows nothing of the trial the device alone can tell.
+//! `provision` writes the check values of the custodian's key and of every role's to a record on
+//! its machine, and to the log that it is given. A command compares its key with both before it
+//! sends or prints anything: three wrong proofs lock a device until power-up, and a wrong key
+//! should be named as what it is. On a machine that knows nothing of the trial the device alone can
+//! tell.
 //!
 //! A check value tells two keys apart and proves nothing. Arms of kits need more, a comparison that
 //! cannot be left out: [`code_break`](super::code_break).

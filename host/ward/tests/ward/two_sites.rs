@@ -46,8 +46,8 @@ fn given(trial: &TrialFile, seed: u64) -> Vec<u32> {
     (1..=PATIENTS).map(kit).collect()
 }
 
-/// The share of pairs of kits, given in opposite orders by two boards, that are of different arms on
-/// the first one.
+/// The share of pairs of kits, given in opposite orders by two boards, that are of different arms
+/// on the first one.
 fn parted(trial: &TrialFile, one: &[u32], two: &[u32]) -> f64 {
     let key = CustodianKey::new(KEY).role(Role::CodeBreak);
     let key = key.kit_key(FileDigest(trial.digest()), KITS);

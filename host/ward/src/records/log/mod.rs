@@ -26,8 +26,8 @@
 //! **Head.** A whole head lies beside the log at every moment, also after a power cut, and it can
 //! be written while all descriptors are in use: see [`head`].
 //!
-//! **Second copy.** With a folder for copies a line is on both disks before [`Log::append`] returns:
-//! see [`second`].
+//! **Second copy.** With a folder for copies a line is on both disks before [`Log::append`]
+//! returns: see [`second`].
 //!
 //! **Whose files.** Log and head must be regular files of the caller with one name, no links, and
 //! writable by nobody else ([`own_file`]). A log that others may read becomes readable by its owner
