@@ -162,8 +162,11 @@ mod tests {
             "ASSIGN 12 3".into(),
             "ASSIGN 12 3 1b2c3d4e".into(),
             "REPLACE 12 1".into(),
+            "REPLACE 112 1".into(),
+            "OUTCOME 12 1".into(),
             "OUTCOME 112 10".into(),
             "LOST 12".into(),
+            "LOST 112".into(),
         ];
         let sealed = |body: &std::string::String| {
             std::format!("{body}*{:04X}", wire::checksum(body.as_bytes()))
@@ -248,7 +251,7 @@ mod tests {
                 }
             }
         }
-        let enough = cfg!(miri) || cases > 600_000;
+        let enough = cfg!(miri) || cases > 800_000;
         assert!(
             all.len() == requests.len() && enough && damaged > cases / 4,
             "{damaged} of {cases}"
