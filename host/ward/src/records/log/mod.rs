@@ -30,8 +30,9 @@
 //! returns: see [`second`].
 //!
 //! **Whose files.** Log and head must be regular files of the caller with one name, no links, and
-//! writable by nobody else ([`own_file`]). A log that others may read becomes readable by its owner
-//! alone when it is opened. Before every line the log must still be the file under its name.
+//! writable by nobody else ([`own_file`](crate::own_file)). A log that others may read
+//! becomes readable by its owner alone when it is opened. Before every line the log must still be
+//! the file under its name.
 //!
 //! **What is found.** Every change of a byte, every line dropped (the last too), doubled or moved,
 //! by accident or by hand. Not found: changes by somebody who can write both files and recomputes
