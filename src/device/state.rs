@@ -210,8 +210,9 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
         }
     }
 
+    /// Reads the plan's part; the trial begins anew after this pass ([`Self::begin_decoded`]).
     fn decode_plan(&mut self, bytes: &[u8]) -> Option<()> {
-        self.forget();
+        (self.name, self.foreign) = (None, None);
         if bytes.is_empty() {
             return Some(());
         }
@@ -222,11 +223,24 @@ impl<const M: usize, const U: usize> DeviceState<M, U> {
             return Some(());
         }
         let name = TrialName { id: TrialId(bytes.take()?), file: FileDigest(bytes.take()?) };
-        self.trial.restart(Plan::decode(&bytes.take()?)?).ok()?;
+        self.trial.take_plan(Plan::decode(&bytes.take()?)?).ok()?;
         self.trial.decode_part(Part::History, bytes.0)?;
-        self.trial.mark_clean();
         self.name = Some(name);
         Some(())
+    }
+
+    /// Makes the trial of the plan that was read, or none. (Between the passes: while a value is
+    /// read the stack of the v1 has no room for it.)
+    #[inline(never)]
+    fn begin_decoded(&mut self) {
+        if self.name.is_some() {
+            self.trial.restart_decoded();
+        } else {
+            let foreign = self.foreign;
+            self.forget();
+            self.foreign = foreign;
+        }
+        self.trial.mark_clean();
     }
 }
 
@@ -293,6 +307,9 @@ impl<const M: usize, const U: usize> Parts for DeviceState<M, U> {
 
     fn another_pass(&mut self, done: u8) -> bool {
         self.seeking_plan = done == 0;
+        if done == 1 {
+            self.begin_decoded();
+        }
         done < 2
     }
 

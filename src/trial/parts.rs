@@ -8,7 +8,7 @@
 
 use super::kits::{Given, KITS_BYTES};
 use super::waiting::WAITING_BYTES;
-use super::{Dirty, Last, Phase, Trial};
+use super::{Dirty, Last, Phase, Plan, Trial, TrialError};
 use crate::codec::{Reader, Writer};
 use crate::design::{Count, History, LEDGER_BYTES, TALLY_BYTES};
 use crate::terms::{arm_byte, arm_from_byte};
@@ -43,6 +43,23 @@ pub enum Part {
 }
 
 impl<const M: usize, const U: usize> Trial<M, U> {
+    /// Takes the plan of a trial whose history is to be decoded next.
+    ///
+    /// # Errors
+    /// As [`Self::restart`].
+    pub(crate) fn take_plan(&mut self, plan: Plan) -> Result<(), TrialError> {
+        self.plan = plan;
+        if usize::from(plan.features()) > M { Err(TrialError::Capacity) } else { Ok(()) }
+    }
+
+    /// [`Self::restart`] with the plan and the history that were decoded.
+    pub(crate) fn restart_decoded(&mut self) {
+        let history = self.history;
+        // The plan has room: it was taken.
+        let _ = self.restart(self.plan);
+        self.history = history;
+    }
+
     /// Makes every feature one without patients.
     // Not inlined: a copy of a feature on the stack of the mount is too much for the v1.
     #[inline(never)]

@@ -137,7 +137,7 @@ enum Command {
     Records(records::RecordsCommand),
     /// Put a device through its checks, with a page for the trial's file
     Qualify(qualify::QualifyArgs),
-    /// Compare the hospital's chart with the log and the report, inside the hospital
+    /// Compare the hospital's chart with the log and the report
     Reconcile(reconcile::ReconcileArgs),
     /// Draw from the noise laws, for anybody to test them
     Sample(sample::SampleArgs),

@@ -139,7 +139,13 @@ fn report_needs_its_key_and_plan() {
     (1..=4).for_each(|number| drop(ward.good(&["assign", &format!("P-{number}"), "0"])));
     ward.good(&["close", "--yes", "--key-file", "key"]);
     ward.run(&["keygen", "other"]);
-    let other = ward.on_device(&["report", "--verify", "--key-file", "other"]);
+    let with_other = || ward.on_device(&["report", "--verify", "--key-file", "other"]);
+    let named = with_other();
+    assert!(named.code == 1 && named.err.contains("this is not the key of the trial"), "{named:?}");
+    assert_eq!(named.out, "");
+    // A machine that has no record of the trial's keys is told by the MAC.
+    ward.forget_records("key-checks");
+    let other = with_other();
     assert!(other.code == 1 && other.out.contains("THE MAC IS WRONG"), "{other:?}");
     let text = std::fs::read_to_string(ward.file("trial.toml")).unwrap();
     std::fs::write(ward.file("changed.toml"), text.replace("epsilon = 1 ", "epsilon = 2 "))
