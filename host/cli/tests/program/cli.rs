@@ -141,7 +141,8 @@ fn report_needs_its_key_and_plan() {
     ward.run(&["keygen", "other"]);
     let with_other = || ward.on_device(&["report", "--verify", "--key-file", "other"]);
     let named = with_other();
-    assert!(named.code == 1 && named.err.contains("this is not the key of the trial"), "{named:?}");
+    let words = "this is not the custodian's key of trial";
+    assert!(named.code == 1 && named.err.contains(words), "{named:?}");
     assert_eq!(named.out, "");
     // A machine that has no record of the trial's keys is told by the MAC.
     ward.forget_records("key-checks");
