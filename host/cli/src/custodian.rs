@@ -18,7 +18,7 @@ use equipoise_ward::line::client::Client;
 use equipoise_ward::line::custodian;
 use equipoise_ward::own_file::write_private;
 use equipoise_ward::records::code_break;
-use equipoise_ward::records::copies::Copies;
+use equipoise_ward::records::copies::{self, Copies, Without};
 use equipoise_ward::records::key_check;
 use equipoise_ward::records::keys::KeyFile;
 use equipoise_ward::records::log::Event;
@@ -173,7 +173,19 @@ impl CustodianArgs {
     fn key(&self, client: &mut Client) -> Result<KeyFile, CliError> {
         let key = KeyFile::read(&self.key_file)?;
         key_check::same_key_on(client, &key, self.log.as_deref())?;
+        self.check_copy()?;
         Ok(key)
+    }
+
+    /// Checks that the log's line about the act will have its second copy, before the act is done:
+    /// it cannot be taken back.
+    fn check_copy(&self) -> Result<(), CliError> {
+        let copies = if self.log.is_some() { Copies::read()? } else { None };
+        match copies.filter(|copies| copies.without == Without::Stop) {
+            Some(Copies { folder, .. }) => Ok(copies::check_folder(&folder)
+                .map_err(|why| Failure::Usage(format!("{why}; nothing was sent")))?),
+            None => Ok(()),
+        }
     }
 
     fn note(&self, asked: &str, answered: &str) -> Result<(), CliError> {
@@ -218,6 +230,7 @@ pub fn provision(args: &ProvisionArgs) -> Result<(), CliError> {
              use in [kits] and make a list for it, or if no kit was ever given say --same-kits; nothing was sent",
         ));
     }
+    args.custodian.check_copy()?;
     let begun = custodian::provision(&mut args.custodian.device.client(), &trial.plan, file, &key)?;
     let name = begun.trial;
     let mut answered =
@@ -234,6 +247,11 @@ pub fn provision(args: &ProvisionArgs) -> Result<(), CliError> {
     args.custodian.note(&Request::Plan { plan: trial.plan, file }.to_string(), &answered)?;
     if let Err(error) = keep_copy(&args.trial, file) {
         eprintln!("equipoise: no copy of the trial file was kept ({error}): name it with --trial");
+    }
+    let second = Copies::read()
+        .and_then(|copies| copies.map_or(Ok(()), |copies| copies.keep_trial(&args.trial, file)));
+    if let Err(error) = second {
+        eprintln!("equipoise: the trial file has no second copy yet ({error})");
     }
     let claim = match begun.claim {
         Claim::Pure => "private by proof: no patient costs more than epsilon, delta = 0",
@@ -258,9 +276,6 @@ fn keep_copy(trial: &Path, digest: FileDigest) -> Result<(), CliError> {
         folder
             .and_then(|()| std::fs::copy(trial, &copy))
             .map_err(|error| Failure::file(&copy, &error))?;
-    }
-    if let Some(copies) = Copies::read()? {
-        copies.keep_trial(trial, digest)?;
     }
     // The staff goes with the trial file, unless this machine has its own already.
     let [named, kept] = [staff::beside(trial), staff::beside(&place::trial_copy(digest)?)];

@@ -67,3 +67,34 @@ fn records_are_on_both_disks() {
     ward.good(&[&["assign", "P-3", "0"][..], &log].concat());
     assert_eq!(verify().code, 0, "the copy has every line again");
 }
+
+/// Without the folder for copies no custodian's act is done whose line could not be kept. A trial
+/// that begins without a log keeps its trial file and its staff on this machine all the same, and
+/// says that the second copy is missing.
+#[test]
+fn an_act_without_its_copy_is_not_begun() {
+    let ward = Ward::new();
+    let _device = ward.device();
+    std::fs::create_dir(ward.file("stick")).unwrap();
+    assert_eq!(ward.run(&["records", "copy-to", "stick"]).code, 0);
+    std::fs::remove_dir_all(ward.file("stick")).unwrap();
+    std::fs::write(ward.file("trial.toml"), equipoise_ward::records::trial_file::EXAMPLE).unwrap();
+    assert_eq!(ward.run(&["keygen", "key"]).code, 0);
+    let add = ["staff", "add", "jo", "Jo", "--role", "enrol,coordinate", "--trial", "trial.toml"];
+    let added = ward.run_with(&add, "735194\n735194\n");
+    assert_eq!(added.code, 0, "{added:?}");
+    let log = ["--log", "ward.jsonl"];
+    let begin = ["provision", "trial.toml", "--key-file", "key"];
+    let refused = ward.on_device(&[&begin[..], &log].concat());
+    assert!(refused.code == 2 && refused.err.contains("nothing was sent"), "{refused:?}");
+    let begun = ward.on_device(&begin);
+    assert!(begun.code == 0 && begun.err.contains("has no second copy yet"), "{begun:?}");
+    assert!(!begun.err.contains("no copy of the trial file"), "{begun:?}");
+    let kept = std::fs::read_dir(ward.file("data/equipoise/trials")).unwrap();
+    let kept: Vec<_> = kept.map(|entry| entry.unwrap().file_name()).collect();
+    assert!(kept.iter().any(|name| name.to_string_lossy().contains("staff")), "{kept:?}");
+    let close = ["close", "--yes", "--key-file", "key"];
+    let refused = ward.on_device(&[&close[..], &log].concat());
+    assert!(refused.code == 2 && refused.err.contains("nothing was sent"), "{refused:?}");
+    assert!(!ward.good(&["status", "--json"]).contains("\"closed\""), "the trial goes on");
+}

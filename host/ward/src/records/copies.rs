@@ -11,7 +11,6 @@
 //! |---|---|
 //! | `<log>.jsonl`, `<log>.jsonl.head` | the log, line by line, under its own name |
 //! | `<digest>.toml` | the trial file |
-//!
 //! | [`MARK`] | put there when the folder is set: without it a disk is not mounted |
 //!
 //! Each terminal has a folder of its own: two logs of one name would not be told apart.
