@@ -36,10 +36,12 @@ fn crash(Running(child): &mut Running) -> bool {
     end.core_dumped()
 }
 
-/// A program in a folder, allowed to leave dumps of any size there.
+/// A program in a folder, allowed to leave dumps of any size there. It does not ignore SIGQUIT, as
+/// the programs of a background shell do: it would never crash.
 fn start(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new("prlimit");
-    command.arg("--core=unlimited").args(words).current_dir(folder);
+    command.args(["--core=unlimited", "env", "--default-signal=QUIT"]);
+    command.args(words).current_dir(folder);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     command
 }
